@@ -5,7 +5,8 @@ use num_complex::Complex;
 use std::path::Path;
 use warpstride::ptycho::data::{FrameWriter, Geometry, Propagation, Scan};
 
-/// A scan with random counts, positions on a grid with jitter, and an illumination; zeros would be computed faster.
+/// A scan with random counts, positions on a grid with jitter, and an illumination; zeros would be
+/// computed faster.
 ///
 /// # Errors
 /// The sizes make no scan.

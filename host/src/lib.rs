@@ -3,8 +3,8 @@
 //! The crate has five sciences: ptychography, magnetic resonance imaging, small-angle scattering,
 //! time series, and Jacobi relaxation. In each, a problem (what is to be computed, from which data)
 //! makes an engine, and the engine computes it step by step. The engine `cpu::CpuEngine` needs no
-//! GPU; `cuda::GpuEngine` runs on any [`gpu::Device`]: a [`gpu::CudaDevice`], or the emulator, which
-//! executes the same kernels on the CPU.
+//! GPU; `cuda::GpuEngine` runs on any [`gpu::Device`]: a [`gpu::CudaDevice`], or the emulator,
+//! which executes the same kernels on the CPU.
 //!
 //! # Crates
 //! Each science is a crate of its own, which can be used without the others:

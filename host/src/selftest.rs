@@ -30,8 +30,8 @@ pub enum SelftestError {
     Engines(#[from] EngineCaseError),
 }
 
-/// Runs [`kernel_cases`] and [`engines`] of the sciences named in `only`, or of all sciences if it is empty; calls `on_case` with
-/// each case.
+/// Runs [`kernel_cases`] and [`engines`] of the sciences named in `only`, or of all sciences if it
+/// is empty; calls `on_case` with each case.
 ///
 /// # Errors
 /// An error of the device, which ends the self-test.
@@ -84,8 +84,8 @@ pub fn kernels() -> Kernels {
     sciences.fold(transforms, |all, science| all.and(science.unpacked()))
 }
 
-/// Tests copies, transforms, and every kernel of the sciences named in `only`, or of all sciences if it is empty; calls `on_case`
-/// with each case.
+/// Tests copies, transforms, and every kernel of the sciences named in `only`, or of all sciences
+/// if it is empty; calls `on_case` with each case.
 ///
 /// # Errors
 /// As [`run`].
@@ -122,8 +122,9 @@ pub fn kernel_cases<M: Device>(
     Ok(bench.into_results())
 }
 
-/// Compares whole iterations of every engine on the device with the CPU's, of the sciences named in `only`, or of all sciences if it is
-/// empty; calls `on_case` with each case. (The engines of the other sciences are compared by the tests of the workspace.)
+/// Compares whole iterations of every engine on the device with the CPU's, of the sciences named in
+/// `only`, or of all sciences if it is empty; calls `on_case` with each case. (The engines of the
+/// other sciences are compared by the tests of the workspace.)
 ///
 /// # Errors
 /// As [`run`].

@@ -1,4 +1,5 @@
-//! Processes of MPI, with the real program and the CPU: the same bits as one process, and what happens when one of them is lost.
+//! Processes of MPI, with the real program and the CPU: the same bits as one process, and what
+//! happens when one of them is lost.
 //!
 //! `mpirun` must be installed (Debian: openmpi-bin); without it the tests are skipped, and say so.
 
@@ -15,7 +16,8 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_warpstride");
 /// A lost process ends the others within this time.
 const LOST: Duration = Duration::from_secs(30);
 
-/// `mpirun` with `processes` processes of the program in `folder`; more of them than there are cores, and as any user.
+/// `mpirun` with `processes` processes of the program in `folder`; more of them than there are
+/// cores, and as any user.
 fn mpirun(folder: &Path, processes: usize, arguments: &[&str]) -> Command {
     let mut command = Command::new("mpirun");
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
@@ -207,7 +209,8 @@ fn a_lost_process_ends_the_others_and_the_checkpoint_stays() {
     let folder = folder("61");
     for round in 0..9_u64 {
         let mut child = started(folder.path(), round > 0);
-        // A moment that differs from round to round: during an iteration, an exchange or a checkpoint.
+        // A moment that differs from round to round: during an iteration, an exchange or a
+        // checkpoint.
         std::thread::sleep(Duration::from_millis(17 * round % 97));
         let of_run = processes(folder.path());
         assert_eq!(of_run.len(), 3, "{of_run:?}");

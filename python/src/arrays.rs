@@ -20,7 +20,8 @@ pub(crate) fn check_memory(what: &str, bytes: u128) -> Result<(), Failure> {
     )))
 }
 
-/// Checks that the host has memory for a copy of `count` elements. NumPy has large arrays that take no memory themselves.
+/// Checks that the host has memory for a copy of `count` elements. NumPy has large arrays that take
+/// no memory themselves.
 fn check_copy<U>(what: &str, count: usize) -> Result<(), Failure> {
     let bytes = count as u128 * size_of::<U>() as u128;
     check_memory(&format!("{what}: a copy"), bytes)

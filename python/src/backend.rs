@@ -21,7 +21,8 @@ pub(crate) fn named(backend: &str) -> Result<BackendName, Failure> {
     })
 }
 
-/// The request for a back end by name, in double precision or not, with kernels that have double precision or not.
+/// The request for a back end by name, in double precision or not, with kernels that have double
+/// precision or not.
 pub(crate) fn request(
     backend: &str,
     device: Option<usize>,
@@ -103,8 +104,8 @@ impl GroupRequest {
         }
     }
 
-    /// Refuses GPUs in double precision, and the number of a device of another back end than `cuda`, for kernels that have
-    /// single precision only.
+    /// Refuses GPUs in double precision, and the number of a device of another back end than
+    /// `cuda`, for kernels that have single precision only.
     pub(crate) fn check(&self, device: Option<usize>, double: bool) -> Result<(), Failure> {
         Ok(BackendRequest::new(self.backend, device).check(double, false)?)
     }
@@ -168,8 +169,8 @@ impl GroupRequest {
 /// A back end: the CPU, or one or several devices.
 pub(crate) type DevicesKind = BackendKind<Vec<CudaDevice>, Vec<EmulatedDevice>>;
 
-/// Opens the back end, with `kernels` on GPUs. With `cpu_only`, the reason why the kernels cannot do this computation, `auto`
-/// takes the CPU.
+/// Opens the back end, with `kernels` on GPUs. With `cpu_only`, the reason why the kernels cannot
+/// do this computation, `auto` takes the CPU.
 pub(crate) fn open(
     request: &GroupRequest,
     cpu_only: Option<&str>,

@@ -1,8 +1,9 @@
-//! Computations on threads of their own, while Python's thread waits without its lock and looks for signals.
+//! Computations on threads of their own, while Python's thread waits without its lock and looks for
+//! signals.
 //!
-//! Ctrl-C never installs a handler here: Python's own sets a flag, and the waiting thread asks for it
-//! ([`Python::check_signals`]). The computation is then requested to stop, waited for, and `KeyboardInterrupt` is
-//! raised.
+//! Ctrl-C never installs a handler here: Python's own sets a flag, and the waiting thread asks for
+//! it ([`Python::check_signals`]). The computation is then requested to stop, waited for, and
+//! `KeyboardInterrupt` is raised.
 
 use crate::detached::{check_process, detached};
 use crate::errors::Failure;
@@ -61,8 +62,8 @@ pub(crate) fn caught<R>(work: impl FnOnce() -> Result<R, Failure>) -> Result<R, 
     })
 }
 
-/// Waits for a thread that fills `slot`. After a signal `interrupt` is requested, and the signal's exception is raised
-/// once the thread has stopped.
+/// Waits for a thread that fills `slot`. After a signal `interrupt` is requested, and the signal's
+/// exception is raised once the thread has stopped.
 fn wait<R: Send>(py: Python<'_>, slot: &Slot<R>, interrupt: &Interrupt) -> PyResult<R> {
     let mut signal = None;
     loop {
@@ -81,7 +82,8 @@ fn wait<R: Send>(py: Python<'_>, slot: &Slot<R>, interrupt: &Interrupt) -> PyRes
     }
 }
 
-/// Does `work` on a thread of its own, which may borrow arrays. It should look at the interrupt between its steps.
+/// Does `work` on a thread of its own, which may borrow arrays. It should look at the interrupt
+/// between its steps.
 pub(crate) fn interruptible<R: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Interrupt) -> Result<R, Failure> + Send,
@@ -112,8 +114,8 @@ impl<E> Observer<E> {
         self.every.is_zero()
     }
 
-    /// Shows `entries` to Python's thread, if it is time for them, and waits until it has seen them. Returns whether
-    /// the computation ends.
+    /// Shows `entries` to Python's thread, if it is time for them, and waits until it has seen
+    /// them. Returns whether the computation ends.
     pub(crate) fn see(&mut self, entries: Vec<E>) -> bool {
         if self.stopped || entries.is_empty() || self.last.elapsed() < self.every {
             return self.stopped;
@@ -127,9 +129,9 @@ impl<E> Observer<E> {
     }
 }
 
-/// Does `work` on a thread of its own, which may borrow arrays. It should look at the interrupt between its steps.
-/// `see` gets the entries that it shows, at most so often, on Python's thread, and says whether the computation ends;
-/// an exception ends it too, and is raised.
+/// Does `work` on a thread of its own, which may borrow arrays. It should look at the interrupt
+/// between its steps. `see` gets the entries that it shows, at most so often, on Python's thread,
+/// and says whether the computation ends; an exception ends it too, and is raised.
 pub(crate) fn observed<R: Send, E: Send>(
     py: Python<'_>,
     every: Duration,
@@ -183,7 +185,8 @@ pub(crate) fn observed<R: Send, E: Send>(
     })
 }
 
-/// Does `work`, which cannot be stopped, on a thread of its own. After a signal its result is not waited for.
+/// Does `work`, which cannot be stopped, on a thread of its own. After a signal its result is not
+/// waited for.
 pub(crate) fn abandonable<R: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<R, Failure> + Send + 'static,
@@ -207,14 +210,15 @@ fn wait_or_leave<R: Send>(py: Python<'_>, slot: &Slot<R>) -> PyResult<R> {
 
 type Job<T> = Box<dyn FnOnce(&mut T) + Send>;
 
-/// A thread that owns something, an engine for example, which need not be movable to other threads: it is made, used
-/// and dropped there.
+/// A thread that owns something, an engine for example, which need not be movable to other threads:
+/// it is made, used and dropped there.
 pub(crate) struct Worker<T: 'static> {
     jobs: Mutex<Option<mpsc::Sender<Job<T>>>>,
 }
 
 impl<T: 'static> Worker<T> {
-    /// Starts the thread with what `make` returns. After a signal that is not waited for, and dropped.
+    /// Starts the thread with what `make` returns. After a signal that is not waited for, and
+    /// dropped.
     pub(crate) fn start(
         py: Python<'_>,
         make: impl FnOnce() -> Result<T, Failure> + Send + 'static,
@@ -273,7 +277,8 @@ impl<T: 'static> Worker<T> {
         wait(py, &slot, &interrupt)
     }
 
-    /// Like `call`. If the work does not end soon after a signal, it is left to itself, and the thread does nothing more.
+    /// Like `call`. If the work does not end soon after a signal, it is left to itself, and the
+    /// thread does nothing more.
     pub(crate) fn call_or_leave<R: Send + 'static>(
         &self,
         py: Python<'_>,

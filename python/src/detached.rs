@@ -1,8 +1,8 @@
 //! Work without Python's lock, also while the interpreter ends.
 //!
-//! A thread that asks for the lock when the interpreter is ending is ended by Python within the frames of this module, whose memory
-//! other threads may still use. So threads other than the one that ends the interpreter stay here from then on, as those of Python
-//! do since version 3.14.
+//! A thread that asks for the lock when the interpreter is ending is ended by Python within the
+//! frames of this module, whose memory other threads may still use. So threads other than the one
+//! that ends the interpreter stay here from then on, as those of Python do since version 3.14.
 
 use crate::errors::Failure;
 use pyo3::prelude::*;
@@ -21,8 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The process of the first computation; 0 before it.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-/// Refuses to compute in a process that was forked after a first computation: the threads that compute are not there, and would be
-/// waited for without end.
+/// Refuses to compute in a process that was forked after a first computation: the threads that
+/// compute are not there, and would be waited for without end.
 pub(crate) fn check_process() -> Result<(), Failure> {
     let here = std::process::id();
     let first = PROCESS.compare_exchange(0, here, Ordering::SeqCst, Ordering::SeqCst);

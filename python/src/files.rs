@@ -42,7 +42,8 @@ pub(crate) fn check_ending(path: PathBuf, endings: Vec<String>) -> PyResult<()> 
     Err(Failure::of_file(&path, &text).into())
 }
 
-/// Calls `fill` with the path of a temporary file, and gives that the name `path` once it is complete.
+/// Calls `fill` with the path of a temporary file, and gives that the name `path` once it is
+/// complete.
 #[pyfunction]
 fn write_file(py: Python<'_>, path: PathBuf, fill: Py<PyAny>) -> PyResult<()> {
     let written = detached(py, || {

@@ -1,4 +1,5 @@
-//! Arrays in the memory of a GPU that belong to other libraries of Python: CuPy, PyTorch, JAX and what else speaks DLPack.
+//! Arrays in the memory of a GPU that belong to other libraries of Python: CuPy, PyTorch, JAX and
+//! what else speaks DLPack.
 
 #![expect(
     unsafe_code,
@@ -25,7 +26,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use warpstride::cuda::Kernels;
 use warpstride::gpu::CudaDevice;
 
-/// The GPUs that were opened, by their numbers. They stay open: loading kernels takes longer than a transform.
+/// The GPUs that were opened, by their numbers. They stay open: loading kernels takes longer than a
+/// transform.
 type Opened = Mutex<BTreeMap<usize, Arc<CudaDevice>>>;
 
 /// Those with the kernels of MRI.

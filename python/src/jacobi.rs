@@ -198,7 +198,8 @@ impl<F> Solved<F> {
     }
 }
 
-/// Field, sweeps with a norm, norms, sweeps, whether the tolerance was met, back end, notes, seconds.
+/// Field, sweeps with a norm, norms, sweeps, whether the tolerance was met, back end, notes,
+/// seconds.
 pub(crate) type Answer<'py> = (
     Bound<'py, PyAny>,
     Bound<'py, PyAny>,
@@ -220,7 +221,8 @@ pub(crate) struct Options {
     check_every: usize,
     backend: String,
     devices: Option<Devices>,
-    /// Called with the sweeps since the last call and their norms; returns whether the relaxation ends.
+    /// Called with the sweeps since the last call and their norms; returns whether the relaxation
+    /// ends.
     see: Py<PyAny>,
     /// Seconds between two calls, at least.
     every: f64,

@@ -1,7 +1,8 @@
 //! The extension module of the Python package `warpstride`: numbers in and out of the library.
 //!
-//! What users call is written in Python, in the folder `warpstride`; this module has what needs Rust. It computes on
-//! threads of its own while other Python threads run (`background`), and raises three exceptions (`errors`).
+//! What users call is written in Python, in the folder `warpstride`; this module has what needs
+//! Rust. It computes on threads of its own while other Python threads run (`background`), and
+//! raises three exceptions (`errors`).
 
 mod arrays;
 mod backend;
@@ -33,7 +34,8 @@ fn warpstride_python(module: &Bound<'_, PyModule>) -> PyResult<()> {
         py.get_type::<errors::OutOfMemoryError>(),
     )?;
     module.add("ForkError", py.get_type::<errors::ForkError>())?;
-    // NumPy's table of functions is looked up with the first array; a signal in the middle of that would be a panic.
+    // NumPy's table of functions is looked up with the first array; a signal in the middle of that
+    // would be a panic.
     numpy::PyArray1::<f64>::zeros(py, 0, false);
     program::add_to(module)?;
     backend::add_to(module)?;

@@ -24,7 +24,8 @@ enum Plan {
     Double(Nufft<f64>),
 }
 
-/// A transform between the modes of a grid and samples anywhere in k-space, planned for these samples.
+/// A transform between the modes of a grid and samples anywhere in k-space, planned for these
+/// samples.
 #[pyclass(frozen, module = "warpstride._warpstride")]
 struct PlannedNufft {
     plan: Plan,
@@ -72,8 +73,8 @@ pub(crate) fn of_eps(error: MriError) -> Failure {
 
 #[pymethods]
 impl PlannedNufft {
-    /// `shape`: rows and columns, or slices, rows and columns. `k`: (sample, axis), cycles per pixel, in the order of
-    /// the shape reversed (kx first, which belongs to columns).
+    /// `shape`: rows and columns, or slices, rows and columns. `k`: (sample, axis), cycles per
+    /// pixel, in the order of the shape reversed (kx first, which belongs to columns).
     #[new]
     fn new(
         py: Python<'_>,
@@ -162,8 +163,8 @@ impl PlannedNufft {
     }
 }
 
-/// The trajectory `k` (sample, axis) of images of this shape in cycles/pixel, refused beyond ±0.5; `unit` is its unit, cycles/pixel
-/// by default.
+/// The trajectory `k` (sample, axis) of images of this shape in cycles/pixel, refused beyond ±0.5;
+/// `unit` is its unit, cycles/pixel by default.
 #[pyfunction]
 fn k_in_cycles<'py>(
     py: Python<'py>,

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Runs the command line `arguments`, of which the first is the name of the program, and returns its exit code.
-/// `executable` is the script that starts it again.
+/// Runs the command line `arguments`, of which the first is the name of the program, and returns
+/// its exit code. `executable` is the script that starts it again.
 #[pyfunction]
 fn run_program(py: Python<'_>, arguments: Vec<OsString>, executable: Option<PathBuf>) -> u8 {
     detached(py, || {

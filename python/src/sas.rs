@@ -29,7 +29,8 @@ use warpstride::sas::{
 };
 use warpstride_kernels::sas::catalogue;
 
-/// A distribution: parameter, shape, mesh points, reach in standard deviations, values with their weights.
+/// A distribution: parameter, shape, mesh points, reach in standard deviations, values with their
+/// weights.
 type DistributionRow = (
     String,
     String,
@@ -38,7 +39,8 @@ type DistributionRow = (
     Option<(Vec<f64>, Vec<f64>)>,
 );
 
-/// A parameter: name, units, default, least and greatest value, description, whether it may be polydisperse.
+/// A parameter: name, units, default, least and greatest value, description, whether it may be
+/// polydisperse.
 type Row = (String, String, f64, f64, f64, String, bool);
 
 /// Where a calculation is done.
@@ -363,8 +365,8 @@ impl SasEngine {
         &self.setup
     }
 
-    /// Indices of parameters (vector, parameter) for which the structure factor has no solution, and the sentence
-    /// about it.
+    /// Indices of parameters (vector, parameter) for which the structure factor has no solution,
+    /// and the sentence about it.
     fn unsolved(
         &self,
         values: PyReadonlyArray2<'_, f64>,
@@ -379,8 +381,9 @@ impl SasEngine {
         )
     }
 
-    /// Intensities (vector, point), 1/cm, of parameters (vector, parameter) and widths (vector, distribution). After a signal the
-    /// vectors that are being computed are left to themselves, and the engine cannot be used again.
+    /// Intensities (vector, point), 1/cm, of parameters (vector, parameter) and widths (vector,
+    /// distribution). After a signal the vectors that are being computed are left to themselves,
+    /// and the engine cannot be used again.
     fn evaluate<'py>(
         &self,
         py: Python<'py>,
@@ -403,7 +406,8 @@ impl SasEngine {
         Ok(computed.into_pyarray(py).into_any())
     }
 
-    /// Like `evaluate`, in the memory of the GPU that computes; `None` on other back ends and for sums of models.
+    /// Like `evaluate`, in the memory of the GPU that computes; `None` on other back ends and for
+    /// sums of models.
     fn evaluate_on_gpu(
         &self,
         py: Python<'_>,
@@ -444,8 +448,8 @@ impl SasEngine {
     }
 }
 
-/// Calls `evaluate` with some of the vectors after the others until a request to stop, which is seen between the calls. They
-/// become as large as their time permits.
+/// Calls `evaluate` with some of the vectors after the others until a request to stop, which is
+/// seen between the calls. They become as large as their time permits.
 fn in_parts<R>(
     vectors: &[Vector],
     first: usize,

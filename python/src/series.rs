@@ -33,8 +33,9 @@ fn stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<RecordBatchStreamReader> {
     let address = capsule
         .pointer_checked(Some(STREAM))?
         .cast::<FFI_ArrowArrayStream>();
-    // SAFETY: by the Arrow PyCapsule interface a capsule of this name holds a valid ArrowArrayStream, which its
-    // consumer may move out; a released structure is left behind, which the capsule's destructor does not touch.
+    // SAFETY: by the Arrow PyCapsule interface a capsule of this name holds a valid
+    // ArrowArrayStream, which its consumer may move out; a released structure is left behind, which
+    // the capsule's destructor does not touch.
     let reader = unsafe { RecordBatchStreamReader::from_raw(address.as_ptr()) };
     Ok(reader.map_err(|why| Failure::Data(format!("the table: {why}")))?)
 }
@@ -126,7 +127,8 @@ fn of_series(error: SeriesError, labels: &Labels, axis: Option<BucketAxis>) -> F
     ))
 }
 
-/// The aggregates of a stream of tables: one table for each granularity, and doubts about the points.
+/// The aggregates of a stream of tables: one table for each granularity, and doubts about the
+/// points.
 #[pyfunction]
 fn resample(
     py: Python<'_>,

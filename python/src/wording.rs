@@ -1,4 +1,5 @@
-//! The library's sentences with Python's names: where they advise an option of the command, its argument is named.
+//! The library's sentences with Python's names: where they advise an option of the command, its
+//! argument is named.
 
 use pyo3::prelude::*;
 
@@ -118,7 +119,8 @@ const OPTIONS: &[(&str, Form)] = &[
     ("--wide", Command),
 ];
 
-/// Parts of sentences that Python says otherwise, among them values whose unit a recipe does not have.
+/// Parts of sentences that Python says otherwise, among them values whose unit a recipe does not
+/// have.
 const PHRASES: &[(&str, &str)] = &[
     // The size and the precision of a relaxation are those of its field.
     (" (--nx, --ny) or --precision f32", " or one of float32"),
@@ -206,7 +208,8 @@ pub(crate) fn in_python(text: &str) -> String {
 /// Between the characters of what is not rewritten: not a character of any text.
 const KEPT: char = '\u{FDD0}';
 
-/// `text` with each `given`, such as the name of a file, marked so that [`in_python`] leaves it as the user wrote it.
+/// `text` with each `given`, such as the name of a file, marked so that [`in_python`] leaves it as
+/// the user wrote it.
 pub(crate) fn verbatim(text: &str, given: &str) -> String {
     if !given.contains("--") {
         return text.to_owned();
@@ -224,7 +227,8 @@ pub(crate) fn all_in_python(texts: impl IntoIterator<Item = String>) -> Vec<Stri
     texts.into_iter().map(|text| in_python(&text)).collect()
 }
 
-/// An option in Python, and how many bytes of what follows its name belong to it; `named` if the text before calls it the command's.
+/// An option in Python, and how many bytes of what follows its name belong to it; `named` if the
+/// text before calls it the command's.
 fn written(form: Form, named: bool, name: &str, after: &str) -> (String, usize) {
     let any = matches!(form, Named(_) | Names(_) | Free | Tie);
     let (value, used) = match form {
@@ -291,8 +295,8 @@ fn recipe(path: &str, value: &str) -> String {
     format!("recipe={{{inner}}}")
 }
 
-/// The value at the beginning of what follows an option, and the bytes as far as its end. Unless it may be `any` word, it is one of
-/// the known values, a number or a name in capitals such as `FILE`.
+/// The value at the beginning of what follows an option, and the bytes as far as its end. Unless it
+/// may be `any` word, it is one of the known values, a number or a name in capitals such as `FILE`.
 fn value(after: &str, any: bool) -> (&str, usize) {
     let Some(rest) = after.strip_prefix([' ', '=']) else {
         return ("", 0);

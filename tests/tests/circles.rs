@@ -1,5 +1,6 @@
-//! Files that use each other in a circle, in each crate of the workspace. `circles.txt` lists those that are allowed: pairs, and larger
-//! ones that are still to be cut. A file uses another if one of its paths leads there, through re-exports too; tests count for nothing.
+//! Files that use each other in a circle, in each crate of the workspace. `circles.txt` lists those
+//! that are allowed: pairs, and larger ones that are still to be cut. A file uses another if one of
+//! its paths leads there, through re-exports too; tests count for nothing.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -276,7 +277,8 @@ impl Modules {
         let mut uses: BTreeMap<&Path, BTreeSet<PathBuf>> = BTreeMap::new();
         for (name, module) in &self.0 {
             let of_file = uses.entry(&module.file).or_default();
-            // A name alone is most often a variable; functions that have come by `use` are found there.
+            // A name alone is most often a variable; functions that have come by `use` are found
+            // there.
             let variable =
                 |path: &&Name| path.len() == 1 && path[0].starts_with(char::is_lowercase);
             for path in module.paths.iter().filter(|path| !variable(path)) {

@@ -89,7 +89,8 @@ fn recorded(command: &mut Command, file: &Path) -> Result<()> {
             process::shown(command)
         );
     }
-    // The record is written completely or not at all: an incomplete one would look like a measurement.
+    // The record is written completely or not at all: an incomplete one would look like a
+    // measurement.
     let mut partial =
         tempfile::NamedTempFile::new_in(file.parent().context("the record has no folder")?)?;
     partial.write_all(kept.as_bytes())?;

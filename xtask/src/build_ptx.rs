@@ -1,4 +1,5 @@
-//! `cargo xtask build-ptx`: builds the kernels of each science to PTX, checks them, and writes or compares the texts.
+//! `cargo xtask build-ptx`: builds the kernels of each science to PTX, checks them, and writes or
+//! compares the texts.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -134,7 +135,8 @@ fn folder(name: &str) -> PathBuf {
     workspace::target().join("nvptx").join(name)
 }
 
-/// Whether all texts of `science` are the ones that the manifest records, built from the present sources.
+/// Whether all texts of `science` are the ones that the manifest records, built from the present
+/// sources.
 fn up_to_date(science: Science, manifest: &Manifest, compiler: &DeviceCompiler) -> bool {
     let mut texts = manifest.of(science.name()).peekable();
     texts.peek().is_some()

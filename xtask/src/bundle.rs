@@ -17,7 +17,8 @@ const LARGEST: u64 = 64 << 20;
 /// The script that finds and runs all test programs and benches in the bundle.
 const RUN: &str = include_str!("bundle/run.sh");
 
-/// Test programs and tests whose name begins with this need a GPU; the others run where the bundle is made.
+/// Test programs and tests whose name begins with this need a GPU; the others run where the bundle
+/// is made.
 const GPU_TESTS: &str = "gpu_";
 
 /// Makes the bundle in `folder`, with the files and folders `data` beside the programs.
@@ -124,7 +125,8 @@ fn strip(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Puts a stripped and compressed copy into `folder`. Returns the newest glibc version that the program requires.
+/// Puts a stripped and compressed copy into `folder`. Returns the newest glibc version that the
+/// program requires.
 fn pack(program: &Executable, folder: &Path) -> Result<(u32, u32)> {
     let to = folder.join(&program.target);
     let packed = folder.join(format!("{}.gz", program.target));

@@ -33,7 +33,8 @@ enum Command {
         #[arg(long)]
         no_ptxas: bool,
     },
-    /// Compile the kernels of the sciences that have changed to PTX in kernels-gpu/ptx, and check the result
+    /// Compile the kernels of the sciences that have changed to PTX in kernels-gpu/ptx, and check
+    /// the result
     BuildPtx {
         /// Build every science and compare with the committed files instead of writing them
         #[arg(long, conflicts_with = "all")]
@@ -62,7 +63,8 @@ enum Command {
         /// The folder; an earlier wheel of the same ABI there is replaced
         #[arg(short, long, default_value_os_t = workspace::target().join("wheels"))]
         output: PathBuf,
-        /// For CPython 3.15 and newer, free-threaded or not, instead of 3.10 and newer with the lock
+        /// For CPython 3.15 and newer, free-threaded or not, instead of 3.10 and newer with the
+        /// lock
         #[arg(long)]
         free_threaded: bool,
     },

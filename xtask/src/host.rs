@@ -68,8 +68,8 @@ pub(crate) fn cargo() -> Command {
 fn in_checkout(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(workspace::root());
-    // `cargo run` describes this package in its child's environment; a build script must not read that as its own
-    // description.
+    // `cargo run` describes this package in its child's environment; a build script must not read
+    // that as its own description.
     for (name, _) in std::env::vars_os() {
         let of_this_package = [
             "CARGO_PKG_",
@@ -105,8 +105,8 @@ fn c_compiler() -> Result<()> {
     )
 }
 
-/// `None` if the CMake that the build finds by itself is new enough: naming it would make cargo rebuild HDF5 after a
-/// plain `cargo build`.
+/// `None` if the CMake that the build finds by itself is new enough: naming it would make cargo
+/// rebuild HDF5 after a plain `cargo build`.
 fn cmake() -> Result<Option<PathBuf>> {
     if let Some(named) = std::env::var_os("CMAKE") {
         let version = cmake_version(Path::new(&named)).with_context(|| {

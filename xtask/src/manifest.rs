@@ -104,8 +104,8 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Hashes `files`, which lie under `root`. The result does not depend on the location of the checkout, the order of
-/// the files, or line endings.
+/// Hashes `files`, which lie under `root`. The result does not depend on the location of the
+/// checkout, the order of the files, or line endings.
 pub(crate) fn hash_sources(
     root: &Path,
     files: &[PathBuf],

@@ -9,8 +9,8 @@ use anyhow::Result;
 use crate::workspace;
 use warpstride_build_ptx::{process, wheel};
 
-/// Folders in which distributions install libclang. The build of the bindings searches more, so that `LIBCLANG_PATH` or
-/// an `llvm-config` is enough too.
+/// Folders in which distributions install libclang. The build of the bindings searches more, so
+/// that `LIBCLANG_PATH` or an `llvm-config` is enough too.
 const LIBRARIES: [&str; 4] = [
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib64",

@@ -1,4 +1,5 @@
-//! The tests of the Python package: the extension module of the workspace's build, in a copy of the package.
+//! The tests of the Python package: the extension module of the workspace's build, in a copy of the
+//! package.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,8 @@ const COPIED: [&str; 4] = ["warpstride", "tests", "examples", "pyproject.toml"];
 /// Fails without what the tests need; the packages of `tests/requirements.txt` need Python 3.11.
 const CHECK: &str = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))";
 
-/// Builds the extension module, and runs pytest and mypy; says so in one line if there is no Python to do it with.
+/// Builds the extension module, and runs pytest and mypy; says so in one line if there is no Python
+/// to do it with.
 pub(crate) fn run() -> Result<()> {
     let folder = workspace::target().join("python");
     let found = process::output(Command::new("python3").args(["-c", CHECK])).is_ok();
@@ -59,7 +61,8 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// The interpreter of an environment with the packages of `tests/requirements.txt`, which is made again if these change.
+/// The interpreter of an environment with the packages of `tests/requirements.txt`, which is made
+/// again if these change.
 fn environment(folder: &Path) -> Result<PathBuf> {
     let (venv, stamp) = (folder.join("venv"), folder.join("installed.txt"));
     let python = venv.join("bin").join("python");

@@ -29,7 +29,8 @@ pub(crate) enum Step {
     Ptx,
     /// The kernels against Rust-CUDA's published cuda_std
     Dialect,
-    /// Unit, integration and documentation tests; the examples are built. With processes of MPI if one is installed
+    /// Unit, integration and documentation tests; the examples are built. With processes of MPI if
+    /// one is installed
     Tests,
     /// Programs outside the workspace: one calls the library, one has a kernel of its own
     Outside,
@@ -110,8 +111,9 @@ fn tests() -> Result<()> {
     process::run(&mut command)
 }
 
-/// Checks that each science builds without the others, and without its features, without warnings of the compiler; Clippy's own lints have been
-/// checked with all sciences. What is not there (no CMake, no HDF5) is not looked for.
+/// Checks that each science builds without the others, and without its features, without warnings
+/// of the compiler; Clippy's own lints have been checked with all sciences. What is not there (no
+/// CMake, no HDF5) is not looked for.
 fn features() -> Result<()> {
     for features in ["jacobi,cli", "mri", "ptycho", "sas", "series"] {
         process::run(
@@ -131,8 +133,8 @@ fn features() -> Result<()> {
         .context("the sciences do not build without their features")
 }
 
-/// Runs the program that calls the library; tests the one of `docs/your-own-kernels.md`, and builds its PTX as a user
-/// would.
+/// Runs the program that calls the library; tests the one of `docs/your-own-kernels.md`, and builds
+/// its PTX as a user would.
 fn outside() -> Result<()> {
     let outside = workspace::root().join("tests").join("outside");
     let in_folder = |mut command: Command| {
@@ -171,9 +173,10 @@ fn deny() -> Result<()> {
     process::run(host::cargo().args(["deny", "check", "bans", "licenses", "sources"]))
 }
 
-/// Steps that run in a second process while the others run, so that the cores are busy while one of the two waits for a
-/// download, a test or the end of a compilation. The first three build in folders of their own; Python's packages are
-/// installed after them, and what follows begins when Cargo has built the tests, or before.
+/// Steps that run in a second process while the others run, so that the cores are busy while one of
+/// the two waits for a download, a test or the end of a compilation. The first three build in
+/// folders of their own; Python's packages are installed after them, and what follows begins when
+/// Cargo has built the tests, or before.
 const BACKGROUND: [Step; 6] = [
     Step::Ptx,
     Step::Dialect,

@@ -1,4 +1,5 @@
-//! `cargo xtask wheel`: the Python package as a wheel that runs on any Linux with glibc 2.28 or newer.
+//! `cargo xtask wheel`: the Python package as a wheel that runs on any Linux with glibc 2.28 or
+//! newer.
 
 use std::env;
 use std::ffi::OsString;
@@ -54,8 +55,8 @@ impl Interpreter {
 /// The largest wheel, in bytes.
 const LARGEST: u64 = 20_000_000;
 
-/// LLVM inlines up to this cost, in the place of 225, what nothing asks to be inlined: 8 % of the code less and the same speed
-/// (benches/runs/2026-11-28-wheel).
+/// LLVM inlines up to this cost, in the place of 225, what nothing asks to be inlined: 8 % of the
+/// code less and the same speed (benches/runs/2026-11-28-wheel).
 const INLINED: &str = "-Cllvm-args=-inline-threshold=50";
 
 /// Builds the wheel for `interpreter` in `folder`.

@@ -1,5 +1,5 @@
-//! Checks that the project uses the terms of its fields: refuses the words of `xtask/words.toml`, which have a plain or an established
-//! equivalent, and wrong spelling, if `typos` is installed.
+//! Checks that the project uses the terms of its fields: refuses the words of `xtask/words.toml`,
+//! which have a plain or an established equivalent, and wrong spelling, if `typos` is installed.
 
 use anyhow::{Context, Result, bail};
 use regex::{Regex, RegexBuilder};

@@ -6,8 +6,8 @@ use std::thread;
 
 use anyhow::{Context, Result};
 
-/// The results of `work` for each of `tasks`, in order. The tasks start in order, as many at a time as the computer
-/// has cores; no further task starts after an error.
+/// The results of `work` for each of `tasks`, in order. The tasks start in order, as many at a time
+/// as the computer has cores; no further task starts after an error.
 ///
 /// # Errors
 ///

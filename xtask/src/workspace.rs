@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 /// The checkout to which this `xtask` belongs.
 pub(crate) fn root() -> PathBuf {
-    // `cargo run` states the folder of the package; an executable started directly uses the folder of its build.
+    // `cargo run` states the folder of the package; an executable started directly uses the folder
+    // of its build.
     let package = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     package.parent().map_or(package.clone(), PathBuf::from)

@@ -1,9 +1,11 @@
-//! Times of an iteration on one GPU and on several that divide the frames, and whether the bits are the same.
+//! Times of an iteration on one GPU and on several that divide the frames, and whether the bits are
+//! the same.
 //!
-//! Usage: `ptycho_devices [ENGINE[:BATCH[:REGIONS]] …] [FRAMESxSIDE …]`, as `ptycho_devices dm lsqml:100 lsqml:100:1 16000x256`; without engines `dm` and `lsqml` with
-//! batches of 100 frames, without sizes 16 000 frames of 256² and 60 000 of 128². It runs on one GPU, then on 2, 3, … up to all
-//! GPUs of the computer, with direct copies between them, by NCCL if it is installed, and `dm` through the host too. The floor is the time of one GPU divided by
-//! their number.
+//! Usage: `ptycho_devices [ENGINE[:BATCH[:REGIONS]] …] [FRAMESxSIDE …]`, as `ptycho_devices dm
+//! lsqml:100 lsqml:100:1 16000x256`; without engines `dm` and `lsqml` with batches of 100 frames,
+//! without sizes 16 000 frames of 256² and 60 000 of 128². It runs on one GPU, then on 2, 3, … up
+//! to all GPUs of the computer, with direct copies between them, by NCCL if it is installed, and
+//! `dm` through the host too. The floor is the time of one GPU divided by their number.
 
 use anyhow::Context;
 use num_complex::Complex;

@@ -1,8 +1,9 @@
-//! Times of an iteration of the gradient engines on a GPU, at whole pixels and at exact positions between pixels.
+//! Times of an iteration of the gradient engines on a GPU, at whole pixels and at exact positions
+//! between pixels.
 //!
-//! Usage: `ptycho_gradient [ENGINE …] [FRAMESxSIDE[xMODES] …]`; without engines, all of them; without sizes, 1457 frames of 128²
-//! with one and with three modes and, for ePIE, 371 with one.
-//! An iteration is timed with the host's clock over many of them, which is the time that a user waits.
+//! Usage: `ptycho_gradient [ENGINE …] [FRAMESxSIDE[xMODES] …]`; without engines, all of them;
+//! without sizes, 1457 frames of 128² with one and with three modes and, for ePIE, 371 with one. An
+//! iteration is timed with the host's clock over many of them, which is the time that a user waits.
 
 use anyhow::Context;
 use std::io::Write;

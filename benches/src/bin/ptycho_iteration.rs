@@ -47,8 +47,8 @@ fn copy_rate(device: &CudaDevice) -> anyhow::Result<f64> {
 }
 
 /// Bytes that a stage must move through device memory: every exit-wave array once in each
-/// direction, values of the stored exit waves with `wave` bytes each. Object and probe, shared by all frames, are assumed to be
-/// cached.
+/// direction, values of the stored exit waves with `wave` bytes each. Object and probe, shared by
+/// all frames, are assumed to be cached.
 fn floor_bytes(stage: &str, pixels: f64, modes: f64, wave: f64) -> f64 {
     match stage {
         "exit-wave build" => wave * pixels * modes,

@@ -1,10 +1,11 @@
-//! Reads the frames of a scan as `ptycho reconstruct` does: into an array in single precision, checked, with the pixels without data
-//! masked. Prints the seconds of each round.
+//! Reads the frames of a scan as `ptycho reconstruct` does: into an array in single precision,
+//! checked, with the pixels without data masked. Prints the seconds of each round.
 //!
 //! `cargo run --release -p warpstride-benches --bin ptycho_reading -- FILE SLOWxFAST [ROUNDS]`
 //!
-//! FILE is one without positions, as detectors write them, with SLOW times FAST frames. The environment variable
-//! `RAYON_NUM_THREADS` says how many threads decode. `benches/programs/reading_speed.py` writes such files and compares with h5py.
+//! FILE is one without positions, as detectors write them, with SLOW times FAST frames. The
+//! environment variable `RAYON_NUM_THREADS` says how many threads decode.
+//! `benches/programs/reading_speed.py` writes such files and compares with h5py.
 #![allow(clippy::print_stdout, reason = "a program")]
 
 use std::error::Error;

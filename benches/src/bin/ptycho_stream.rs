@@ -1,14 +1,15 @@
-//! Times of an iteration of `lsqml` and `dm` on a GPU with everything there, and with blocks of frames that travel from and to page-locked
-//! host memory.
+//! Times of an iteration of `lsqml` and `dm` on a GPU with everything there, and with blocks of
+//! frames that travel from and to page-locked host memory.
 //!
-//! Usage: `ptycho_stream [--scratch FOLDER] [ENGINE[:REGIONS] …] [FRAMESxSIDE …]`; without engines both, without regions those that the engine chooses, without
-//! sizes 20 000 frames of 256² and 60 000 of 128². The
-//! device memory of the run in blocks is a tenth of what counts and exit waves need. The floor is the larger one of the
-//! iteration with everything there and of the bytes that travel in either direction, at the rate of one large copy, which is
-//! measured first.
+//! Usage: `ptycho_stream [--scratch FOLDER] [ENGINE[:REGIONS] …] [FRAMESxSIDE …]`; without engines
+//! both, without regions those that the engine chooses, without sizes 20 000 frames of 256² and 60
+//! 000 of 128². The device memory of the run in blocks is a tenth of what counts and exit waves
+//! need. The floor is the larger one of the iteration with everything there and of the bytes that
+//! travel in either direction, at the rate of one large copy, which is measured first.
 //!
-//! With `--scratch` the counts of `lsqml` are in a temporary file in the folder, from which blocks travel; the largest memory of
-//! the process (`VmHWM`) is printed after that run, which comes first.
+//! With `--scratch` the counts of `lsqml` are in a temporary file in the folder, from which blocks
+//! travel; the largest memory of the process (`VmHWM`) is printed after that run, which comes
+//! first.
 
 use anyhow::Context;
 use std::io::Write;
@@ -40,7 +41,8 @@ fn open(recipe: &Recipe, side: usize) -> Result<CudaDevice, warpstride::gpu::Gpu
     CudaDevice::new(0, &kernels_for(recipe, [side; 2]))
 }
 
-/// What is measured: an engine at whole pixels, `lsqml` with its batches on so many regions, or on those that it chooses.
+/// What is measured: an engine at whole pixels, `lsqml` with its batches on so many regions, or on
+/// those that it chooses.
 fn spec_of(name: EngineName, regions: Option<usize>) -> EngineSpec {
     let mut spec = EngineSpec::new(name, 100);
     spec.subpixel = Some(false);
@@ -168,7 +170,8 @@ fn peak_memory() -> anyhow::Result<f64> {
     Ok(kib * 1024.0 / 1e9)
 }
 
-/// Times an engine with counts in a temporary file in `folder`, with a tenth of them on the device and with all of them.
+/// Times an engine with counts in a temporary file in `folder`, with a tenth of them on the device
+/// and with all of them.
 fn from_file(
     out: &mut impl Write,
     folder: &Path,

@@ -1,8 +1,9 @@
 //! What the sciences of warpstride share and that has nothing to do with any of them.
 //!
-//! [`kernels`] has what a science tells the program about itself. [`run`] executes a computation step by step: on which back end, with progress, until it is
-//! finished or interrupted. [`system`] has the memory and the processor of the machine, and writes
-//! files so that they are complete or missing. [`text`] forms numbers, tables and quoted words.
+//! [`kernels`] has what a science tells the program about itself. [`run`] executes a computation
+//! step by step: on which back end, with progress, until it is finished or interrupted. [`system`]
+//! has the memory and the processor of the machine, and writes files so that they are complete or
+//! missing. [`text`] forms numbers, tables and quoted words.
 //!
 //! ```
 //! use warpstride_core::text::{count, significant};

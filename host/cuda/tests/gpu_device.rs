@@ -68,7 +68,8 @@ fn expected_fft(
     frame
 }
 
-/// Own transforms in place and out of place, in both directions, whatever the table of choices says.
+/// Own transforms in place and out of place, in both directions, whatever the table of choices
+/// says.
 #[test]
 fn own_transforms_agree_with_rustfft() {
     if device("own transforms").is_none() {
@@ -294,8 +295,8 @@ fn copies_larger_than_the_staging_buffers_keep_their_values() {
     assert!(device.upload(&mut buffer, &values[1..]).is_err());
 }
 
-/// Each operation once, in the order of its stream; a graph as a whole, and nothing of what is captured. Far more
-/// operations than may be pending: events are used again.
+/// Each operation once, in the order of its stream; a graph as a whole, and nothing of what is
+/// captured. Far more operations than may be pending: events are used again.
 #[test]
 fn a_profile_has_every_operation_in_the_order_of_its_stream() {
     if device("profile").is_none() {
@@ -352,7 +353,8 @@ fn a_profile_has_every_operation_in_the_order_of_its_stream() {
         let ordered = |pair: &[&ProfileSpan]| pair[1].start_us >= pair[0].end_us;
         assert!(spans.windows(2).all(ordered));
     }
-    // 48 MiB over the link take longer than a fill of 16 MiB in device memory, so the first fills run beside them.
+    // 48 MiB over the link take longer than a fill of 16 MiB in device memory, so the first fills
+    // run beside them.
     let at_once = |span: &&&ProfileSpan| {
         span.name == "fill" && span.start_us < beside[0].end_us && beside[0].start_us < span.end_us
     };

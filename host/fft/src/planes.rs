@@ -129,8 +129,8 @@ impl<T: Real> TransposedFft2<T> {
         self.along_rows[1].process_with_scratch(data, &mut scratch.work);
     }
 
-    /// Like [`TransposedFft2::inverse`], but writes `data` once, row after row, which is faster if it
-    /// is not in a cache; overwrites `spectrum` and `work`, of the same size.
+    /// Like [`TransposedFft2::inverse`], but writes `data` once, row after row, which is faster if
+    /// it is not in a cache; overwrites `spectrum` and `work`, of the same size.
     pub fn inverse_in_order(
         &self,
         spectrum: &mut [Complex<T>],

@@ -52,7 +52,8 @@ macro_rules! precision {
 precision!(f32);
 precision!(f64);
 
-/// Writes the array `from` of `height` rows and `width` columns to `to`, (column, row). Compiled in this crate, as transforms are.
+/// Writes the array `from` of `height` rows and `width` columns to `to`, (column, row). Compiled in
+/// this crate, as transforms are.
 ///
 /// # Panics
 /// If the length of an array is not `width` · `height`.

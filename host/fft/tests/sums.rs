@@ -1,10 +1,11 @@
-//! Transforms against the sums of their definition, in both precisions. Not a unit test, for which the crate would be
-//! compiled once more.
+//! Transforms against the sums of their definition, in both precisions. Not a unit test, for which
+//! the crate would be compiled once more.
 
 use warpstride_fft::num_complex::Complex;
 use warpstride_fft::{FftPlanner, Precision};
 
-/// Errors of a forward transform against the sum, and of the inverse after it, relative to the input.
+/// Errors of a forward transform against the sum, and of the inverse after it, relative to the
+/// input.
 fn errors<T: Precision>(length: usize, of: fn(f64) -> T, wide: fn(T) -> f64) -> [f64; 2] {
     let values: Vec<[f64; 2]> = (0..length)
         .map(|n| [(n as f64 * 0.37).sin(), (n as f64 * 1.71).cos()])

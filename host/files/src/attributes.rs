@@ -65,7 +65,8 @@ impl Source {
         }
     }
 
-    /// The numbers in an attribute of a group or dataset; `None` if the attribute does not exist or has no numbers, or more than 64.
+    /// The numbers in an attribute of a group or dataset; `None` if the attribute does not exist or
+    /// has no numbers, or more than 64.
     pub fn attribute_numbers(&self, path: &str, name: &str) -> Result<Option<Vec<f64>>, IoError> {
         // HDF5 reports a missing attribute with the same error as a damaged one.
         let attribute = match self.group(path)? {

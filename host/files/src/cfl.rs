@@ -1,7 +1,9 @@
-//! BART's arrays: `NAME.cfl`, complex numbers in single precision, and `NAME.hdr`, a text with the dimensions.
+//! BART's arrays: `NAME.cfl`, complex numbers in single precision, and `NAME.hdr`, a text with the
+//! dimensions.
 //!
-//! The numbers are pairs of little-endian 32-bit floats, real part first, with the first dimension running fastest.
-//! The text has a line `# Dimensions` and, in the next one, up to 16 whole numbers.
+//! The numbers are pairs of little-endian 32-bit floats, real part first, with the first dimension
+//! running fastest. The text has a line `# Dimensions` and, in the next one, up to 16 whole
+//! numbers.
 
 use super::{IoError, reserved};
 use ndarray::{ArrayD, IxDyn};
@@ -36,7 +38,8 @@ pub fn header_path(path: &Path) -> PathBuf {
     path.with_extension("hdr")
 }
 
-/// The array of which `path` is the text with the dimensions, if there is one beside it; otherwise `path`.
+/// The array of which `path` is the text with the dimensions, if there is one beside it; otherwise
+/// `path`.
 #[must_use]
 pub fn array_of(path: PathBuf) -> PathBuf {
     let array = path.with_extension("cfl");
@@ -60,8 +63,8 @@ impl CflFile {
     /// Opens the array `path` and reads its dimensions.
     ///
     /// # Errors
-    /// One of the two files cannot be read, the header has no dimensions or others than whole numbers from 1, or the
-    /// array's file is not as long as the dimensions say.
+    /// One of the two files cannot be read, the header has no dimensions or others than whole
+    /// numbers from 1, or the array's file is not as long as the dimensions say.
     pub fn open(path: &Path) -> Result<Self, IoError> {
         let name = path.display().to_string();
         let (file, length) = regular(path, &name)?;
@@ -148,7 +151,8 @@ impl CflFile {
         &self.name
     }
 
-    /// Calls `take` with each of the `count` numbers from number `from` on, in the order of the file.
+    /// Calls `take` with each of the `count` numbers from number `from` on, in the order of the
+    /// file.
     ///
     /// # Errors
     /// The file cannot be read, or has fewer numbers.
@@ -181,8 +185,9 @@ impl CflFile {
         Ok(())
     }
 
-    /// The whole array in row-major order, so that the axes are the dimensions in reverse: the first dimension is the
-    /// last axis. There are at least `least` axes; further ones as far as a dimension is above 1.
+    /// The whole array in row-major order, so that the axes are the dimensions in reverse: the
+    /// first dimension is the last axis. There are at least `least` axes; further ones as far as a
+    /// dimension is above 1.
     ///
     /// # Errors
     /// The array does not fit into `memory`, or the file cannot be read.
@@ -216,8 +221,8 @@ pub fn widened(value: Complex<f32>) -> Complex<f64> {
     Complex::new(f64::from(value.re), f64::from(value.im))
 }
 
-/// Writes an array, rounded to single precision, and then its header, each atomically. `values` are in the order of
-/// the file, as many as the product of `dimensions`.
+/// Writes an array, rounded to single precision, and then its header, each atomically. `values` are
+/// in the order of the file, as many as the product of `dimensions`.
 ///
 /// # Errors
 /// [`IoError::Write`].

@@ -23,8 +23,8 @@ const WINDOW: usize = 1 << 20;
 /// Checks all collections of the file `path`.
 ///
 /// # Errors
-/// [`IoError::Damaged`] if an object has no length, [`IoError::Unsupported`] if addresses or lengths do
-/// not have 8 bytes, [`IoError::Open`].
+/// [`IoError::Damaged`] if an object has no length, [`IoError::Unsupported`] if addresses or
+/// lengths do not have 8 bytes, [`IoError::Open`].
 pub(super) fn check(path: &Path) -> Result<(), IoError> {
     let name = path.display().to_string();
     let refused = |e: std::io::Error| IoError::Open {

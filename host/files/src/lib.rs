@@ -1,4 +1,5 @@
-//! File access that several sciences share: reading and writing HDF5, NumPy's `.npy` arrays, and BART's `.cfl` arrays.
+//! File access that several sciences share: reading and writing HDF5, NumPy's `.npy` arrays, and
+//! BART's `.cfl` arrays.
 //!
 //! A file may be malformed or hostile: sizes are checked against the file and the available memory
 //! before anything is allocated. Every error is one sentence that names the file, the dataset, what

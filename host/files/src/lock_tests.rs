@@ -78,7 +78,8 @@ fn a_thousand_processes() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
-/// A copy, `name`, of a file that HDF5 has open for writing, with a dataset that has been written out.
+/// A copy, `name`, of a file that HDF5 has open for writing, with a dataset that has been written
+/// out.
 fn open_for_writing(folder: &Path, name: &str, latest: bool, swmr: bool) -> PathBuf {
     let mut options = unlocked::options();
     if latest {

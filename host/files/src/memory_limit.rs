@@ -3,7 +3,8 @@
 use super::IoError;
 use warpstride_core::system::{Bytes, Memory};
 
-/// An empty vector with memory for so many elements; `None` if the system refuses it, as under a limit of the address space.
+/// An empty vector with memory for so many elements; `None` if the system refuses it, as under a
+/// limit of the address space.
 pub fn reserved<T>(count: usize) -> Option<Vec<T>> {
     let mut values = Vec::new();
     values.try_reserve_exact(count).ok()?;

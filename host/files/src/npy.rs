@@ -1,10 +1,11 @@
-//! NumPy's `.npy` files: arrays (row, column) of f32 or f64 here, complex images and real arrays of any rank and element type in
-//! [`complex`].
+//! NumPy's `.npy` files: arrays (row, column) of f32 or f64 here, complex images and real arrays of
+//! any rank and element type in [`complex`].
 //!
 //! The reader accepts both byte orders and both storage orders; files are written little-endian
-//! with the last axis fastest. `warpstride_formats::numpy` reads headers and converts elements. The general parser of the crate
-//! `ndarray-npy` allocates whatever size the header's length field states and recurses as deep as its brackets. This one limits a
-//! header to 10 000 bytes, and checks an array's shape against the file's length and the available memory before it allocates.
+//! with the last axis fastest. `warpstride_formats::numpy` reads headers and converts elements. The
+//! general parser of the crate `ndarray-npy` allocates whatever size the header's length field
+//! states and recurses as deep as its brackets. This one limits a header to 10 000 bytes, and
+//! checks an array's shape against the file's length and the available memory before it allocates.
 
 pub mod complex;
 mod header;

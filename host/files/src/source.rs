@@ -1,9 +1,10 @@
 //! Reading of HDF5 files. Every dataset is inspected before memory is allocated for it.
 //!
-//! A file that is opened with [`Source::open`] is read alone: its links to other files and virtual datasets are found in
-//! its structure, and refused. With [`Source::open_with_links`] they are followed (`linked.rs`, `locate.rs`, `virtual_numbers.rs`), as far as
-//! they stay in the folder of the file. External storage is refused. Attributes are read for formats that need
-//! them (`attributes.rs`), and only short strings.
+//! A file that is opened with [`Source::open`] is read alone: its links to other files and virtual
+//! datasets are found in its structure, and refused. With [`Source::open_with_links`] they are
+//! followed (`linked.rs`, `locate.rs`, `virtual_numbers.rs`), as far as they stay in the folder of
+//! the file. External storage is refused. Attributes are read for formats that need them
+//! (`attributes.rs`), and only short strings.
 
 #[cfg(test)]
 mod attribute_tests;
@@ -108,24 +109,25 @@ pub struct Source {
 }
 
 impl Source {
-    /// Opens `path` for reading, and follows links to other files and virtual datasets. A program may have the file open for writing:
-    /// [`unclosed`](Self::unclosed) says so.
+    /// Opens `path` for reading, and follows links to other files and virtual datasets. A program
+    /// may have the file open for writing: [`unclosed`](Self::unclosed) says so.
     pub fn open_with_links(path: &Path, memory: Memory, follow: Follow) -> Result<Self, IoError> {
         let mut source = Self::open_unclosed(path, memory)?;
         source.registry = Registry::new(path, follow);
         Ok(source)
     }
 
-    /// Opens `path` for reading; links to other files and virtual datasets are refused, and so is a file that a program has open for
-    /// writing.
+    /// Opens `path` for reading; links to other files and virtual datasets are refused, and so is a
+    /// file that a program has open for writing.
     pub fn open(path: &Path, memory: Memory) -> Result<Self, IoError> {
         let source = Self::open_unclosed(path, memory)?;
         source.closed()?;
         Ok(source)
     }
 
-    /// Opens `path` for reading; links to other files and virtual datasets are refused. A program may have the file open for writing, as long
-    /// as what it has written out is readable: [`unclosed`](Self::unclosed) says so.
+    /// Opens `path` for reading; links to other files and virtual datasets are refused. A program
+    /// may have the file open for writing, as long as what it has written out is readable:
+    /// [`unclosed`](Self::unclosed) says so.
     pub fn open_unclosed(path: &Path, memory: Memory) -> Result<Self, IoError> {
         let input = InputFile::new(path, memory);
         let name = input.name();
@@ -170,7 +172,8 @@ impl Source {
         }
     }
 
-    /// Whether the options permit numbers of which the file stores almost nothing; `None` if there is no such option.
+    /// Whether the options permit numbers of which the file stores almost nothing; `None` if there
+    /// is no such option.
     fn permits_sparse(&self) -> Option<bool> {
         self.registry.get().map(|linked| linked.sparse.get())
     }
@@ -221,8 +224,8 @@ impl Source {
         Ok(())
     }
 
-    /// Checks that nothing has been written to the file, and to those that its links have led to, since they were opened. HDF5 reads zeros
-    /// where a file has become shorter.
+    /// Checks that nothing has been written to the file, and to those that its links have led to,
+    /// since they were opened. HDF5 reads zeros where a file has become shorter.
     pub fn unchanged(&self) -> Result<(), IoError> {
         self.unchanged_itself()?;
         if let Registry::Own(linked) = &self.registry {
@@ -293,7 +296,8 @@ impl Source {
             .group("/")
             .map_err(|_| self.damaged("/", "the root group is damaged"))?;
         let mut parts = path.split('/').filter(|p| !p.is_empty()).peekable();
-        // Where the group is, if it can be found without HDF5, which would make a list of all links for each that is looked for.
+        // Where the group is, if it can be found without HDF5, which would make a list of all links
+        // for each that is looked for.
         let mut address = self.address("/");
         while let Some(name) = parts.next() {
             let known = address.and_then(|at| self.known_links(at));

@@ -1,4 +1,5 @@
-//! The superblock of an HDF5 file: checks the signature, whether the file is complete, and whether a program has it open for writing.
+//! The superblock of an HDF5 file: checks the signature, whether the file is complete, and whether
+//! a program has it open for writing.
 //!
 //! HDF5 file format specification 3.0, section II.A (superblock versions 0 to 3).
 
@@ -9,23 +10,27 @@ use std::path::Path;
 
 const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
-/// How MATLAB files of versions 5 to 7 begin (MathWorks, MAT-File Format, section on Level 5); those of version 7.3 are HDF5.
+/// How MATLAB files of versions 5 to 7 begin (MathWorks, MAT-File Format, section on Level 5);
+/// those of version 7.3 are HDF5.
 const MATLAB_5: &[u8] = b"MATLAB 5.0 MAT-file";
 
 /// Bytes of the longest superblock of any version with 8-byte addresses.
 const LONGEST: usize = 96;
 
-/// Bits of the file consistency flags: a program writes the file, and lets others read it meanwhile.
+/// Bits of the file consistency flags: a program writes the file, and lets others read it
+/// meanwhile.
 const WRITE: u8 = 1;
 const SWMR: u8 = 4;
 
-/// The program that has a file open for writing, or has ended without closing it. The HDF5 library (from 1.10 on) marks the
-/// superblock of every version when it opens a file for writing, and clears the mark when it closes the file.
+/// The program that has a file open for writing, or has ended without closing it. The HDF5 library
+/// (from 1.10 on) marks the superblock of every version when it opens a file for writing, and
+/// clears the mark when it closes the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Writer {
     /// None: the file is closed.
     None,
-    /// It has written out all that the file holds, and HDF5 reads files of this version in spite of the mark.
+    /// It has written out all that the file holds, and HDF5 reads files of this version in spite of
+    /// the mark.
     Flushed,
     /// It writes in such a way that others can read meanwhile (single writer, multiple readers).
     Swmr,
@@ -160,7 +165,8 @@ fn announced(bytes: &[u8]) -> Option<u64> {
     Some(raw.iter().rev().fold(0, |v, b| (v << 8) | u64::from(*b)))
 }
 
-/// The program that has a file of `length` bytes open for writing, whose superblock announces `end`.
+/// The program that has a file of `length` bytes open for writing, whose superblock announces
+/// `end`.
 fn writer(superblock: &[u8], end: u64, length: u64) -> Writer {
     let version = superblock.get(8).copied().unwrap_or_default();
     // The flags of versions 0 and 1 have four bytes, of which the first one is in use.

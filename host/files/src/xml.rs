@@ -1,8 +1,8 @@
 //! The check of XML documents before they are parsed.
 //!
 //! roxmltree compares every attribute of an element with those before it, and every namespace that
-//! an element declares with all those in scope, so that the time to parse a large element grows with
-//! its square.
+//! an element declares with all those in scope, so that the time to parse a large element grows
+//! with its square.
 
 /// Most attributes of an element, more than any file of canSAS or ISMRMRD has.
 const MOST_ATTRIBUTES: usize = 256;

@@ -1,4 +1,5 @@
-//! Measures how fast the frames of a file are read in single precision, and prints a checksum of them.
+//! Measures how fast the frames of a file are read in single precision, and prints a checksum of
+//! them.
 //!
 //!     cargo run --release -p warpstride-formats --example read_speed -- FILE
 #![allow(clippy::print_stdout, reason = "a program")]

@@ -1,8 +1,10 @@
-//! The EMPAD detector: `.raw` files with frames of 130 x 128 single-precision numbers, and the `.xml` file of a scan.
+//! The EMPAD detector: `.raw` files with frames of 130 x 128 single-precision numbers, and the
+//! `.xml` file of a scan.
 //!
-//! Numbers are little-endian. The last two rows of a frame are no image, and are not read. The `.xml` file names its
-//! `.raw` file and has the positions of the scan (`pix_x` fast, `pix_y` slow). Scales of scan and detector are not
-//! computed from it: what its numbers mean depends on the program that wrote it.
+//! Numbers are little-endian. The last two rows of a frame are no image, and are not read. The
+//! `.xml` file names its `.raw` file and has the positions of the scan (`pix_x` fast, `pix_y`
+//! slow). Scales of scan and detector are not computed from it: what its numbers mean depends on
+//! the program that wrote it.
 
 use crate::element::Element;
 use crate::file_error::{FileError, name_of, open_regular};
@@ -140,7 +142,8 @@ pub struct EmpadFile {
 /// Most `.xml` files beside a `.raw` file that are looked at.
 const MOST_XML: usize = 64;
 
-/// The header of the scan whose frames are in the file `raw`: the `.xml` file in its folder that names it, if there is one and no other.
+/// The header of the scan whose frames are in the file `raw`: the `.xml` file in its folder that
+/// names it, if there is one and no other.
 fn header_beside(raw: &Path) -> Option<EmpadHeader> {
     let name = raw.file_name()?.to_str()?;
     let folder = match raw.parent() {
@@ -162,7 +165,8 @@ fn header_beside(raw: &Path) -> Option<EmpadHeader> {
 }
 
 impl EmpadFile {
-    /// Opens a `.raw` file, with the `.xml` file in its folder that names it if there is one, or the `.raw` file that an `.xml` file names.
+    /// Opens a `.raw` file, with the `.xml` file in its folder that names it if there is one, or
+    /// the `.raw` file that an `.xml` file names.
     ///
     /// # Errors
     /// A file cannot be read or is not of this format, or the `.raw` file has no whole frame.

@@ -16,11 +16,12 @@ pub trait FrameFile: fmt::Debug + Send + Sync {
     /// Type of the values in the file.
     fn element(&self) -> Element;
 
-    /// Positions of the scan (slow, fast) if the file says them. Their product is the number of frames, unless frames of a scan are missing, or
-    /// there are more than the scan has.
+    /// Positions of the scan (slow, fast) if the file says them. Their product is the number of
+    /// frames, unless frames of a scan are missing, or there are more than the scan has.
     fn scan_shape(&self) -> Option<[usize; 2]>;
 
-    /// Bytes at the end of the file that are no whole frame, as an interrupted measurement leaves them.
+    /// Bytes at the end of the file that are no whole frame, as an interrupted measurement leaves
+    /// them.
     fn incomplete_bytes(&self) -> u64 {
         0
     }
@@ -30,7 +31,8 @@ pub trait FrameFile: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether frames have to be read in their order, by one thread, to read each part of the file once.
+    /// Whether frames have to be read in their order, by one thread, to read each part of the file
+    /// once.
     fn is_sequential(&self) -> bool {
         false
     }
@@ -38,12 +40,12 @@ pub trait FrameFile: fmt::Debug + Send + Sync {
     /// Reads frames (frame, row, column) in single precision.
     ///
     /// # Errors
-    /// The file does not have the frames, cannot be read, or has an integer that is not represented exactly; integers up to
-    /// 2^24 are.
+    /// The file does not have the frames, cannot be read, or has an integer that is not represented
+    /// exactly; integers up to 2^24 are.
     fn read(&self, frames: Range<usize>, out: &mut [f32]) -> Result<(), FileError>;
 
-    /// Reads frames (frame, row, column) in double precision, which represents all integers of up to 32 bits exactly; those of 64 bits
-    /// are rounded to nearest.
+    /// Reads frames (frame, row, column) in double precision, which represents all integers of up
+    /// to 32 bits exactly; those of 64 bits are rounded to nearest.
     ///
     /// # Errors
     /// The file does not have the frames, or cannot be read.

@@ -1,12 +1,14 @@
 //! Files as detectors write them, without any knowledge of a science.
 //!
-//! * [`chunk_filters`] undoes the filters of HDF5 on the bytes of chunks, so that several threads can
-//!   decompress: HDF5 itself applies them one chunk at a time.
-//! * [`merlin`], [`empad`], [`tiff_stack`] and [`numpy`] read any range of frames of a file; [`FrameFile`] is
-//!   their common interface, and [`open()`] chooses the format by the name of a file.
+//! * [`chunk_filters`] undoes the filters of HDF5 on the bytes of chunks, so that several threads
+//!   can decompress: HDF5 itself applies them one chunk at a time.
+//! * [`merlin`], [`empad`], [`tiff_stack`] and [`numpy`] read any range of frames of a file;
+//!   [`FrameFile`] is their common interface, and [`open()`] chooses the format by the name of a
+//!   file.
 //! * [`tiff_image`] writes images of real and complex numbers.
 //!
-//! Without the feature `files`, which is on by default, there are only headers and elements of NumPy arrays ([`numpy`]).
+//! Without the feature `files`, which is on by default, there are only headers and elements of
+//! NumPy arrays ([`numpy`]).
 
 #[cfg(feature = "files")]
 pub mod chunk_filters;

@@ -1,7 +1,7 @@
 //! TIFF images of real and complex numbers.
 //!
-//! TIFF 6.0 specification (Adobe, 1992), with the sample format 6 (complex floating-point numbers) of
-//! Adobe Photoshop TIFF Technical Notes and GDAL, which tifffile and GDAL read.
+//! TIFF 6.0 specification (Adobe, 1992), with the sample format 6 (complex floating-point numbers)
+//! of Adobe Photoshop TIFF Technical Notes and GDAL, which tifffile and GDAL read.
 
 use std::io::{Seek, Write};
 use tiff::TiffError;
@@ -43,11 +43,12 @@ impl Pixels<'_> {
     }
 }
 
-/// Writes images of `shape` (pages, rows, columns), one a page, with a text that describes them (ASCII; other characters become `?`).
+/// Writes images of `shape` (pages, rows, columns), one a page, with a text that describes them
+/// (ASCII; other characters become `?`).
 ///
 /// # Errors
-/// The number of pixels is not that of the shape, an image has no pixels or more than 2³² − 1 rows or columns, or the operating
-/// system refuses to write.
+/// The number of pixels is not that of the shape, an image has no pixels or more than 2³² − 1 rows
+/// or columns, or the operating system refuses to write.
 pub fn write(
     to: impl Write + Seek,
     shape: [usize; 3],

@@ -1,7 +1,9 @@
-//! TIFF files with one image for each frame: integers of 8, 16 and 32 bits, floating-point numbers of 32 and 64 bits.
+//! TIFF files with one image for each frame: integers of 8, 16 and 32 bits, floating-point numbers
+//! of 32 and 64 bits.
 //!
-//! The crate `tiff` decodes them: classic TIFF and BigTIFF, strips and tiles, without compression or with PackBits, LZW,
-//! deflate or Zstandard. Rows are returned as they are stored, the first one at the top.
+//! The crate `tiff` decodes them: classic TIFF and BigTIFF, strips and tiles, without compression
+//! or with PackBits, LZW, deflate or Zstandard. Rows are returned as they are stored, the first one
+//! at the top.
 
 use crate::element::Element;
 use crate::file_error::{FileError, name_of, open_regular};
@@ -33,7 +35,8 @@ const WHITE_IS_ZERO: u16 = 0;
 
 type FileDecoder = Decoder<Budgeted>;
 
-/// A file of which only so much is read: directories that overlap could make a small file take hours.
+/// A file of which only so much is read: directories that overlap could make a small file take
+/// hours.
 struct Budgeted {
     file: BufReader<File>,
     /// Bytes that may still be read.

@@ -202,7 +202,8 @@ fn truncated_chunks_are_refused() {
     }
 }
 
-/// Sizes of 2^31 and more in the data are refused: the memory for decoded data has the size of the dataset's chunk.
+/// Sizes of 2^31 and more in the data are refused: the memory for decoded data has the size of the
+/// dataset's chunk.
 #[test]
 fn huge_declared_sizes_are_refused() {
     let mut scratch = Scratch::default();

@@ -144,7 +144,8 @@ fn header_of_a_detector() {
     );
 }
 
-/// A corner of a scan that the folder also has as a NumPy array of 160 x 160 pixels, of which the file has the middle.
+/// A corner of a scan that the folder also has as a NumPy array of 160 x 160 pixels, of which the
+/// file has the middle.
 #[test]
 fn counts_are_those_of_the_array() {
     let (Some(path), Some(array)) = (shared("rota-6x6-empad.raw"), shared("rota-6x6.npy")) else {

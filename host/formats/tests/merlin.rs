@@ -108,7 +108,8 @@ fn all_frames(file: &MibFile) -> Vec<f32> {
     out
 }
 
-/// The table of `write_merlin.py`: name, number, kind, CRC-32 of the file, reader, CRC-32 of what it read.
+/// The table of `write_merlin.py`: name, number, kind, CRC-32 of the file, reader, CRC-32 of what
+/// it read.
 fn table() -> Vec<(&'static str, u64, Kind<'static>, u32, &'static str, u32)> {
     let mut names: Vec<&str> = Vec::new();
     let lines = include_str!("vectors/merlin.txt").lines();
@@ -167,7 +168,8 @@ fn arrays_are_those_of_other_readers() {
     assert_eq!(compared, 27);
 }
 
-/// Each bit of a word is a pixel, the lowest bit the first. No other reader was found that reads these files.
+/// Each bit of a word is a pixel, the lowest bit the first. No other reader was found that reads
+/// these files.
 #[test]
 fn raw_counters_of_one_bit() {
     let (_, n, kind, ..) = table()
@@ -192,7 +194,8 @@ fn raw_counters_of_one_bit() {
     }
 }
 
-/// A quad's 24-bit counters: its image of the upper 12 bits, then that of the lower. No other reader reads these files.
+/// A quad's 24-bit counters: its image of the upper 12 bits, then that of the lower. No other
+/// reader reads these files.
 #[test]
 fn raw_counters_of_24_bits_of_a_quad() {
     let kind = |depth, columns| Kind {

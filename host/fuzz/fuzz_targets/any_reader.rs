@@ -1,4 +1,5 @@
-//! Fuzzes the target that the variable `WARPSTRIDE_FUZZ_TARGET` names: one program for all, to be copied to another machine.
+//! Fuzzes the target that the variable `WARPSTRIDE_FUZZ_TARGET` names: one program for all, to be
+//! copied to another machine.
 
 #![no_main]
 

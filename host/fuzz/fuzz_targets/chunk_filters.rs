@@ -1,4 +1,5 @@
-//! Fuzzes the filters of HDF5 chunks: a chunk is decoded to the size of its dataset or refused, and the same twice.
+//! Fuzzes the filters of HDF5 chunks: a chunk is decoded to the size of its dataset or refused, and
+//! the same twice.
 
 #![no_main]
 

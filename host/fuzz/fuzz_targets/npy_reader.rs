@@ -1,5 +1,5 @@
-//! Fuzzes the reader of `.npy` files: it must return within 1 MiB of memory, with an array that is in
-//! the file or an error.
+//! Fuzzes the reader of `.npy` files: it must return within 1 MiB of memory, with an array that is
+//! in the file or an error.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! The reader of Prometheus' remote-read snapshots on any bytes, compressed or not: it returns, within 8 MiB, and what it gives
-//! is sound. Seeds are files that Prometheus answers with.
+//! The reader of Prometheus' remote-read snapshots on any bytes, compressed or not: it returns,
+//! within 8 MiB, and what it gives is sound. Seeds are files that Prometheus answers with.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! The reader of `.npy` files: it must return within 1 MiB of memory, with an array that is in the file or an error.
+//! The reader of `.npy` files: it must return within 1 MiB of memory, with an array that is in the
+//! file or an error.
 
 use std::path::Path;
 use warpstride::io::npy;

@@ -79,7 +79,8 @@ pub fn exercise(mut bytes: &[u8], folder: &Path) -> Option<()> {
     Some(())
 }
 
-/// Records of valid files, of one and of several images, of Cartesian samples and of sizes that no file has.
+/// Records of valid files, of one and of several images, of Cartesian samples and of sizes that no
+/// file has.
 #[must_use]
 pub fn seeds() -> Vec<Vec<u8>> {
     let wave = (0..600_u16).map(|n| (f32::from(n) * 0.37).sin());

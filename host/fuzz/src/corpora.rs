@@ -1,5 +1,5 @@
-//! Seed corpora: small valid files, and choices of the generators. The first byte of a seed selects the mode of targets with
-//! generators.
+//! Seed corpora: small valid files, and choices of the generators. The first byte of a seed selects
+//! the mode of targets with generators.
 
 use hdf5_metno as hdf5;
 use std::path::Path;

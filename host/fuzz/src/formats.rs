@@ -1,5 +1,5 @@
-//! Chunks of HDF5 with their filters, and files of detectors: whatever the bytes are, they must be decoded or refused
-//! within the memory of the decoded data.
+//! Chunks of HDF5 with their filters, and files of detectors: whatever the bytes are, they must be
+//! decoded or refused within the memory of the decoded data.
 //!
 //! | target | bytes |
 //! |---|---|

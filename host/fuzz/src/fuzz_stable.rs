@@ -1,7 +1,7 @@
 //! Fuzzes a reader with a stable compiler: `fuzz_stable TARGET SECONDS FOLDER [SEEDS]`.
 //!
-//! TARGET is one of `targets::NAMES`. FOLDER gets the inputs that were found; SEEDS is a folder of files beside the seeds of the
-//! program. The exit code is 1 if anything was found.
+//! TARGET is one of `targets::NAMES`. FOLDER gets the inputs that were found; SEEDS is a folder of
+//! files beside the seeds of the program. The exit code is 1 if anything was found.
 
 use std::path::{Path, PathBuf};
 use warpstride_fuzz::{corpora, folder, stable, targets};

@@ -12,8 +12,8 @@
 //! cargo run --release --manifest-path host/fuzz/Cargo.toml --bin fuzz_stable -- scan_layouts 600 found seeds
 //! ```
 //!
-//! `seeds` writes seed corpora; a few targets begin with none. `any_reader` is all targets in one program, which the variable
-//! `WARPSTRIDE_FUZZ_TARGET` chooses.
+//! `seeds` writes seed corpora; a few targets begin with none. `any_reader` is all targets in one
+//! program, which the variable `WARPSTRIDE_FUZZ_TARGET` chooses.
 
 pub mod acquisitions;
 pub mod arrays;

@@ -1,5 +1,5 @@
-//! Generator of XML with many attributes and namespaces, and with parts that contain what looks like
-//! tags.
+//! Generator of XML with many attributes and namespaces, and with parts that contain what looks
+//! like tags.
 //!
 //! A byte string determines the whole document. The generator knows whether its document is well
 //! formed and within the limits of the readers, so that a fuzz target can check that the readers
@@ -179,8 +179,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Attributes of an element inside `around` prefixes; returns the prefixes in its scope. `before`
-    /// attributes have been written.
+    /// Attributes of an element inside `around` prefixes; returns the prefixes in its scope.
+    /// `before` attributes have been written.
     fn attributes(&mut self, before: usize, around: usize) -> usize {
         let count = match self.choices.of(3) {
             1 => usize::from(self.choices.one(&COUNTS)),

@@ -1,5 +1,5 @@
-//! Readers of scans: layouts of HDF5 files, tables of positions, recipes and quantities. Whatever the bytes are, they must be
-//! read or refused in one sentence within the limit of memory.
+//! Readers of scans: layouts of HDF5 files, tables of positions, recipes and quantities. Whatever
+//! the bytes are, they must be read or refused in one sentence within the limit of memory.
 //!
 //! | target | bytes |
 //! |---|---|
@@ -14,7 +14,8 @@ use warpstride::ptycho::{PositionFile, Recipe};
 use warpstride::system::Memory;
 use warpstride::text::{Dimension, Quantity};
 
-/// Limit of memory, small, so that a size without stored data is refused rather than filled with zeros.
+/// Limit of memory, small, so that a size without stored data is refused rather than filled with
+/// zeros.
 const MEMORY: u64 = 8 << 20;
 /// Longest sentence.
 const LONGEST: usize = 8000;
@@ -33,7 +34,8 @@ fn constants() -> Constants {
     }
 }
 
-/// Options with which a file without a known layout, or without positions and geometry, can be read.
+/// Options with which a file without a known layout, or without positions and geometry, can be
+/// read.
 fn options(text: &str) -> ReadOptions {
     let recipe = Recipe::from_toml(text).expect("a recipe");
     ReadOptions {

@@ -1,4 +1,5 @@
-//! Writes the seed corpora: `seeds FOLDER TARGET…`, each to a folder of the target's name in FOLDER; without TARGET, of all.
+//! Writes the seed corpora: `seeds FOLDER TARGET…`, each to a folder of the target's name in
+//! FOLDER; without TARGET, of all.
 
 use std::path::Path;
 use warpstride_fuzz::{corpora, targets};

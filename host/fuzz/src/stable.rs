@@ -1,5 +1,5 @@
-//! Fuzzing without a nightly compiler and without coverage: seeds are changed at random, and panics, long runs and much memory
-//! are reported.
+//! Fuzzing without a nightly compiler and without coverage: seeds are changed at random, and
+//! panics, long runs and much memory are reported.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -81,8 +81,9 @@ impl Random {
     }
 }
 
-/// Runs `read` on changed seeds for `seconds`, beginning with the seeds as they are. Inputs that are found are kept in `folder`, and
-/// the one that is running in its file `running`, for crashes that end the process.
+/// Runs `read` on changed seeds for `seconds`, beginning with the seeds as they are. Inputs that
+/// are found are kept in `folder`, and the one that is running in its file `running`, for crashes
+/// that end the process.
 ///
 /// # Errors
 /// The folder cannot be written to.

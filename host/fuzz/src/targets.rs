@@ -39,7 +39,8 @@ pub fn run(target: &str, bytes: &[u8]) {
     }
 }
 
-/// Gives `bytes` to a target, which writes its files to `folder`. `None` if the bytes are no input of it.
+/// Gives `bytes` to a target, which writes its files to `folder`. `None` if the bytes are no input
+/// of it.
 ///
 /// # Panics
 /// As [`run`].

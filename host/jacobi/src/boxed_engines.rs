@@ -5,8 +5,8 @@ use super::cuda::{GpuReal, GroupEngine, Plan};
 use super::{Engine, JacobiError, Problem, Stopping};
 use warpstride_cuda::gpu::{CudaDeviceGroup, EmulatedDeviceGroup};
 
-/// A precision with its engines as trait objects. They are compiled once, in this crate, and not again in every program
-/// that uses them.
+/// A precision with its engines as trait objects. They are compiled once, in this crate, and not
+/// again in every program that uses them.
 pub trait BoxedEngines: GpuReal {
     /// [`CpuEngine::new`].
     ///

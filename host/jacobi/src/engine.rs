@@ -132,8 +132,9 @@ pub trait Engine<T: Real> {
     /// An error of the device; the field is then lost.
     fn advance(&mut self) -> Result<Advance, JacobiError>;
 
-    /// From now on [`advance`](Self::advance) does as few sweeps as the engine can, however long they take: a pass on the CPU, on GPUs
-    /// a batch. Where a caller ends the relaxation then does not depend on time.
+    /// From now on [`advance`](Self::advance) does as few sweeps as the engine can, however long
+    /// they take: a pass on the CPU, on GPUs a batch. Where a caller ends the relaxation then does
+    /// not depend on time.
     fn one_by_one(&mut self);
 
     /// The field after the last sweep, (row, column), including its ghost rows and columns.

@@ -3,9 +3,9 @@
 //!
 //! An [`Engine`] is created from a [`Problem`] (grid, boundary, start field, source) and a
 //! [`Stopping`] rule: [`cpu::CpuEngine`], or [`cuda::GroupEngine`] on any
-//! [`warpstride_cuda::gpu::DeviceGroup`]. All engines give the same field, bit for bit, because a sweep has
-//! no reduction and its additions have a fixed order. `docs/multi-gpu.md` describes the mathematics
-//! and the ladder of schemes.
+//! [`warpstride_cuda::gpu::DeviceGroup`]. All engines give the same field, bit for bit, because a
+//! sweep has no reduction and its additions have a fixed order. `docs/multi-gpu.md` describes the
+//! mathematics and the ladder of schemes.
 //!
 //! # Example
 //! ```

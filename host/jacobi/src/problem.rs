@@ -197,8 +197,8 @@ impl<T: Real> Problem<T> {
         }
     }
 
-    /// The sum of the source over the cells that a sweep computes, if it is not 0 with periodic rows
-    /// and columns. Then −∇²u = f has no solution, because the left side sums to 0.
+    /// The sum of the source over the cells that a sweep computes, if it is not 0 with periodic
+    /// rows and columns. Then −∇²u = f has no solution, because the left side sums to 0.
     #[must_use]
     pub fn unbalanced_source(&self) -> Option<f64> {
         /// Rounding errors of the values and of their sum, relative to the sum of magnitudes.

@@ -32,7 +32,8 @@ pub struct RelaxationSteps<'a, T> {
 pub type Run<'a, T> = warpstride_core::run::Run<RelaxationSteps<'a, T>>;
 
 impl<'a, T: Real + Element> RelaxationSteps<'a, T> {
-    /// The steps of an engine that was made with the same `stopping`; checkpoints of the field go to `path`, if given.
+    /// The steps of an engine that was made with the same `stopping`; checkpoints of the field go
+    /// to `path`, if given.
     #[must_use]
     pub fn new(engine: Box<dyn Engine<T> + 'a>, stopping: Stopping, path: Option<&Path>) -> Self {
         Self {

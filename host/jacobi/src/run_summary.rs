@@ -33,9 +33,11 @@ pub struct RunSummary {
     /// Seconds in which the devices read and write each of these cells once a sweep, at the speed
     /// that they copied at when the run began; not in the emulator.
     pub floor_seconds: Option<f64>,
-    /// `floor_seconds` over the seconds of the run; above 1 where a pass over the memory does several sweeps.
+    /// `floor_seconds` over the seconds of the run; above 1 where a pass over the memory does
+    /// several sweeps.
     pub share_of_floor: Option<f64>,
-    /// Seconds of the same sweeps on the first device alone, where they were asked for; not in the emulator.
+    /// Seconds of the same sweeps on the first device alone, where they were asked for; not in the
+    /// emulator.
     pub single_seconds: Option<f64>,
     /// `single_seconds / (devices · seconds)`.
     pub efficiency: Option<f64>,
@@ -44,7 +46,8 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// The summary of a run so far; its record has the notes of the engine, but no files and no set-up.
+    /// The summary of a run so far; its record has the notes of the engine, but no files and no
+    /// set-up.
     #[must_use]
     pub fn new<T: Real + Element>(
         run: &Run<'_, T>,

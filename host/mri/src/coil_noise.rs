@@ -8,9 +8,10 @@ const OUTER: f64 = 0.8;
 const INNER: f64 = 0.2;
 /// Fewest samples of which a median tells anything.
 const FEWEST: usize = 32;
-/// A coil is noisy if its noise is so many times that of the other coils, and so is its noise relative
-/// to its signal: a coil with another gain has both more noise and more signal, and a distant one less
-/// signal. The coils of phantoms and of a measured heart, without such a coil, have up to 2.1 of both.
+/// A coil is noisy if its noise is so many times that of the other coils, and so is its noise
+/// relative to its signal: a coil with another gain has both more noise and more signal, and a
+/// distant one less signal. The coils of phantoms and of a measured heart, without such a coil,
+/// have up to 2.1 of both.
 const NOISE: f64 = 3.5;
 const RELATIVE: f64 = 2.5;
 

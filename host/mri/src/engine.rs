@@ -88,7 +88,8 @@ pub trait Engine {
     /// An error of the device; the image is then lost.
     fn advance(&mut self) -> Result<Vec<Residual>, MriError>;
 
-    /// From now on [`advance`](Self::advance) does one iteration, so that a caller can end the run after any, however long they take.
+    /// From now on [`advance`](Self::advance) does one iteration, so that a caller can end the run
+    /// after any, however long they take.
     fn one_by_one(&mut self);
 
     /// The image after the last iteration, (slice, row, column). Before the first iteration it is
@@ -98,9 +99,9 @@ pub trait Engine {
     /// An error of the device.
     fn image(&mut self) -> Result<Array3<Complex<f64>>, MriError>;
 
-    /// The data residual Σ w |d − Eρ|²/Σ w |d|² of this image: the share of the signal that the image
-    /// does not explain. `None` for the adjoint, whose scale is not that of the samples, and for zero
-    /// data.
+    /// The data residual Σ w |d − Eρ|²/Σ w |d|² of this image: the share of the signal that the
+    /// image does not explain. `None` for the adjoint, whose scale is not that of the samples, and
+    /// for zero data.
     ///
     /// # Errors
     /// An error of the device.

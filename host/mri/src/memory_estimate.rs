@@ -66,9 +66,9 @@ impl MemorySizes {
         Self { devices, ..self }
     }
 
-    /// What is there for a time before the iterations, in double precision on the host: the doubled grid
-    /// with its fine grid, of the Toeplitz operator and of Pipe and Menon's weights; else the fine grid
-    /// of the coil maps' images, with those.
+    /// What is there for a time before the iterations, in double precision on the host: the doubled
+    /// grid with its fine grid, of the Toeplitz operator and of Pipe and Menon's weights; else the
+    /// fine grid of the coil maps' images, with those.
     fn setup(&self) -> u128 {
         let fine = FINE.pow(self.axes) * DOUBLE;
         let doubled = 1_u128 << self.axes;
@@ -138,8 +138,9 @@ impl MemorySizes {
         }
     }
 
-    /// Checks that the reconstruction fits where it is computed, with coil maps or without and real numbers of `bytes` on the
-    /// CPU. Without maps one device computes the images of all coils. `host` was available before the samples were read.
+    /// Checks that the reconstruction fits where it is computed, with coil maps or without and real
+    /// numbers of `bytes` on the CPU. Without maps one device computes the images of all coils.
+    /// `host` was available before the samples were read.
     ///
     /// # Errors
     /// There is too little memory, or a GPU does not say how much is free.

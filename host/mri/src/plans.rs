@@ -1,8 +1,8 @@
 //! Plans that images with the same trajectory have in common.
 //!
-//! Slices and repetitions of a scan are usually measured along one trajectory. What depends on it alone (sorted samples,
-//! density weights, the spectrum of Q) is computed for the first of them and used for the others, whose images are the same
-//! bits as if each had been planned anew.
+//! Slices and repetitions of a scan are usually measured along one trajectory. What depends on it
+//! alone (sorted samples, density weights, the spectrum of Q) is computed for the first of them and
+//! used for the others, whose images are the same bits as if each had been planned anew.
 
 use super::cpu::Nufft;
 use super::{Grid, MriError, Trigonometry, density};
@@ -10,10 +10,12 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use std::any::Any;
 use std::sync::Arc;
 
-/// What was planned for trajectories, to be used again for images that have the same one, bit for bit.
+/// What was planned for trajectories, to be used again for images that have the same one, bit for
+/// bit.
 ///
-/// At most a given number of bytes is kept. Where more would be needed, the plans of the trajectory that came last make
-/// place for the next one's, so that of trajectories that come again in the same order at least the first are kept.
+/// At most a given number of bytes is kept. Where more would be needed, the plans of the trajectory
+/// that came last make place for the next one's, so that of trajectories that come again in the
+/// same order at least the first are kept.
 #[derive(Debug, Default)]
 pub struct Plans {
     limit: u64,
@@ -147,8 +149,8 @@ impl Plans {
         })
     }
 
-    /// The plan `key` of `trajectory` (sample, axis) on `grid`: the one that is kept, or what `make` returns, which needs
-    /// about `bytes`.
+    /// The plan `key` of `trajectory` (sample, axis) on `grid`: the one that is kept, or what
+    /// `make` returns, which needs about `bytes`.
     pub(crate) fn find<P: Clone + Send + 'static, E>(
         &mut self,
         (grid, trajectory): (Grid, ArrayView2<'_, f64>),
@@ -238,7 +240,8 @@ mod tests {
         assert_eq!(find(&mut plans, 0.1, weighted(), 10), 5);
         assert_eq!(find(&mut plans, 0.1, weighted(), 10), 5);
         assert_eq!(plans.reused(), 2);
-        // The first has 160 + 100 + 100 + 26 bytes, the others 260: a fourth takes the place of the third.
+        // The first has 160 + 100 + 100 + 26 bytes, the others 260: a fourth takes the place of the
+        // third.
         assert_eq!(find(&mut plans, 0.2, key(), 100), 6);
         assert_eq!(find(&mut plans, 0.0, key(), 100), 2);
         assert_eq!(find(&mut plans, -0.0, key(), 100), 7);

@@ -48,7 +48,8 @@ pub struct Options {
     pub trigonometry: Trigonometry,
     /// Whether the image is multiplied by √Σ|S|².
     pub intensity_correction: bool,
-    /// Whether there are phases in addition to those of the trajectory, which only the direct operator has.
+    /// Whether there are phases in addition to those of the trajectory, which only the direct
+    /// operator has.
     pub field: bool,
 }
 
@@ -133,8 +134,9 @@ pub struct ChosenDensity {
 }
 
 impl Density {
-    /// The weights that are `asked` for, or else those that `method` needs: the adjoint |k| for spokes that cover k-space evenly
-    /// and Pipe and Menon's for any other trajectory, the others none.
+    /// The weights that are `asked` for, or else those that `method` needs: the adjoint |k| for
+    /// spokes that cover k-space evenly and Pipe and Menon's for any other trajectory, the others
+    /// none.
     #[must_use]
     pub fn choose(asked: Option<Self>, method: Method, coverage: &Coverage) -> ChosenDensity {
         const ASSUMES: &str = "assumes equal spokes in evenly spread directions";
@@ -235,7 +237,8 @@ pub struct EstimatedMaps {
 }
 
 impl MapEstimation {
-    /// The maps of the coils, with the `plans` of earlier images; all 0 without signal in the centre of k-space.
+    /// The maps of the coils, with the `plans` of earlier images; all 0 without signal in the
+    /// centre of k-space.
     ///
     /// # Errors
     /// Those of the NUFFT, and memory.
@@ -245,7 +248,8 @@ impl MapEstimation {
         let mut doubts = Vec::new();
         let method = match self {
             Self::Espirit => {
-                // The noise of one coil has patches of its own, as parts of an object beyond the field of view have.
+                // The noise of one coil has patches of its own, as parts of an object beyond the
+                // field of view have.
                 let most_sets = match noisy_coils(kspace)[..] {
                     [] => Espirit::MOST_SETS,
                     _ => 1,

@@ -95,8 +95,8 @@ pub struct FieldBasis {
 }
 
 impl FieldBasis {
-    /// Largest plausible phase, cycles. Real fields reach some hundreds (1 kHz for 0.1 s); in single
-    /// precision, 24 bits, a phase of this size is wrong by 0.06 cycles.
+    /// Largest plausible phase, cycles. Real fields reach some hundreds (1 kHz for 0.1 s); in
+    /// single precision, 24 bits, a phase of this size is wrong by 0.06 cycles.
     pub const MAX_CYCLES: f64 = 1e6;
 
     /// Largest product of a coefficient and a map, cycles.
@@ -190,7 +190,8 @@ fn check_sizes(grid: Grid, coils: usize, count: usize) -> Result<(), ProblemErro
     Ok(())
 }
 
-/// Refuses a trajectory of another shape, or with numbers that are not finite or beyond half a cycle a pixel.
+/// Refuses a trajectory of another shape, or with numbers that are not finite or beyond half a
+/// cycle a pixel.
 fn check_trajectory(
     grid: Grid,
     count: usize,
@@ -232,7 +233,8 @@ impl Problem {
     }
 
     /// A problem of `coils` coils whose samples are not in the memory of the host, for
-    /// [`GpuEngine::of_device_arrays`](super::cuda::GpuEngine::of_device_arrays): [`Self::samples`] has no columns.
+    /// [`GpuEngine::of_device_arrays`](super::cuda::GpuEngine::of_device_arrays): [`Self::samples`]
+    /// has no columns.
     ///
     /// # Errors
     /// Those of [`Self::new`] that concern grid and trajectory.
@@ -314,8 +316,8 @@ impl Problem {
         self.with_map_sets(maps.insert_axis(Axis(0)))
     }
 
-    /// Adds several sets of coil maps, (set, coil, voxel). Each has an image of its own; a coil sees
-    /// the sum of all of them (M. Uecker et al., Magn. Reson. Med. 71 (2014) 990).
+    /// Adds several sets of coil maps, (set, coil, voxel). Each has an image of its own; a coil
+    /// sees the sum of all of them (M. Uecker et al., Magn. Reson. Med. 71 (2014) 990).
     ///
     /// # Errors
     /// Another shape, no set, or values that are not finite.

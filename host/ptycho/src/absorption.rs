@@ -1,9 +1,10 @@
 //! Whether the phase of an object follows its absorption.
 //!
-//! For X-rays the refractive index is 1 − δ + iβ with positive δ and β, so with waves exp(+ikz) matter of thickness t multiplies
-//! them by exp(−kβt − ikδt): where there is more of it, modulus and phase are both smaller. The conjugate object has the
-//! opposite phase. The differences of neighbouring pixels are compared, which need no empty region as a reference, no
-//! unwrapped phase and no removal of a phase ramp.
+//! For X-rays the refractive index is 1 − δ + iβ with positive δ and β, so with waves exp(+ikz)
+//! matter of thickness t multiplies them by exp(−kβt − ikδt): where there is more of it, modulus
+//! and phase are both smaller. The conjugate object has the opposite phase. The differences of
+//! neighbouring pixels are compared, which need no empty region as a reference, no unwrapped phase
+//! and no removal of a phase ramp.
 
 use super::Frames;
 use super::quality::LitRegion;
@@ -11,8 +12,9 @@ use super::result::fluence;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 
-/// Correlation between the steps of the phase and those of log|O| from one lit pixel to the next, from −1 to 1: positive for
-/// matter in X-rays, negative for its conjugate. `None` if nothing is lit or the object is constant.
+/// Correlation between the steps of the phase and those of log|O| from one lit pixel to the next,
+/// from −1 to 1: positive for matter in X-rays, negative for its conjugate. `None` if nothing is
+/// lit or the object is constant.
 #[must_use]
 pub fn absorption_correlation(
     object: &Array2<Complex<f64>>,
@@ -90,7 +92,8 @@ mod tests {
         }
     }
 
-    /// Steps of more than half a turn would be taken for smaller ones of the other sign; steps below are not.
+    /// Steps of more than half a turn would be taken for smaller ones of the other sign; steps
+    /// below are not.
     #[test]
     fn phases_beyond_a_turn_do_not_matter() {
         assert!(of(&matter(2.0, 0.0)).unwrap() > 0.99);

@@ -1,10 +1,11 @@
 //! The affine map that takes one set of positions to another, fitted robustly.
 //!
-//! The least-squares fit of the displacements by a shift and a 2 × 2 matrix is repeated with weights
-//! that depend on how far each frame is from the map (iteratively re-weighted least squares; Huber and
-//! Ronchetti, Robust Statistics, 2nd ed. (2009), chapter 7): first Huber's, which converge from any
-//! start, then Tukey's biweight, which leaves gross outliers out. The scale of the distances is their
-//! median. The number of rounds is fixed, so that the result depends on the positions only.
+//! The least-squares fit of the displacements by a shift and a 2 × 2 matrix is repeated with
+//! weights that depend on how far each frame is from the map (iteratively re-weighted least
+//! squares; Huber and Ronchetti, Robust Statistics, 2nd ed. (2009), chapter 7): first Huber's,
+//! which converge from any start, then Tukey's biweight, which leaves gross outliers out. The scale
+//! of the distances is their median. The number of rounds is fixed, so that the result depends on
+//! the positions only.
 
 use serde::Serialize;
 use std::fmt;
@@ -38,17 +39,17 @@ pub struct AffineFit {
     /// Factors on rows and columns. With shear and rotation θ (from rows to columns) the matrix is
     /// [cos θ, −sin θ; sin θ, cos θ] · [1, shear; 0, 1] · diag(scale).
     pub scale: [f64; 2],
-    /// Rotation from the row axis to the column axis, degrees: counterclockwise where rows are drawn
-    /// downwards and columns to the right.
+    /// Rotation from the row axis to the column axis, degrees: counterclockwise where rows are
+    /// drawn downwards and columns to the right.
     pub rotation: f64,
     /// By how much of its length the column axis leans towards the row axis.
     pub shear: f64,
 }
 
 impl AffineFit {
-    /// The map that takes `from` to `to`. With fewer than three positions, or if they lie on a line,
-    /// it is a translation. `None` without positions, or if their numbers differ or not all are
-    /// finite.
+    /// The map that takes `from` to `to`. With fewer than three positions, or if they lie on a
+    /// line, it is a translation. `None` without positions, or if their numbers differ or not all
+    /// are finite.
     #[must_use]
     pub fn fit(from: &[Point], to: &[Point]) -> Option<Self> {
         let finite = |p: &Point| p.iter().all(|v| v.is_finite());
@@ -96,8 +97,8 @@ impl AffineFit {
     }
 }
 
-/// `scale 1.00210 (rows), 0.99850 (columns), rotation 0.0412°, shear 0.00031, translation 1.2 nm, -3.4 nm`,
-/// of positions in metres.
+/// `scale 1.00210 (rows), 0.99850 (columns), rotation 0.0412°, shear 0.00031, translation 1.2 nm, -3.4
+/// nm`, of positions in metres.
 impl fmt::Display for AffineFit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Adding zero makes −0 positive.
@@ -167,7 +168,8 @@ impl Displacement {
         Some(fitted)
     }
 
-    /// The weighted least-squares fit; without a matrix unless `linear`. `None` if it is not unique.
+    /// The weighted least-squares fit; without a matrix unless `linear`. `None` if it is not
+    /// unique.
     fn weighted(pairs: &[[Point; 2]], weights: &[f64], linear: bool) -> Option<Self> {
         let total: f64 = weights.iter().sum();
         if total.is_nan() || total <= 0.0 {
@@ -255,8 +257,8 @@ mod tests {
         a.iter().zip(b).map(distance).fold(0.0, f64::max)
     }
 
-    /// Without outliers the fit is exact; a tenth of the frames anywhere, even all in one direction,
-    /// does not change it.
+    /// Without outliers the fit is exact; a tenth of the frames anywhere, even all in one
+    /// direction, does not change it.
     #[test]
     fn a_known_map_is_recovered_with_a_tenth_of_gross_outliers() {
         let from = scan(150);
@@ -272,8 +274,8 @@ mod tests {
         assert_eq!(AffineFit::fit(&from, &to), Some(found));
     }
 
-    /// With noise, the error of the fit is that of least squares on the good frames: of the order of
-    /// σ √(6/2n).
+    /// With noise, the error of the fit is that of least squares on the good frames: of the order
+    /// of σ √(6/2n).
     #[test]
     fn noise_and_outliers_together_leave_the_error_of_the_noise() {
         let from = scan(200);

@@ -1,9 +1,10 @@
-//! The automatic recipe: which first engine, how many probe modes, which refinements and which last engine suit a scan, by
-//! R_free of short trial reconstructions of a part of it.
+//! The automatic recipe: which first engine, how many probe modes, which refinements and which last
+//! engine suit a scan, by R_free of short trial reconstructions of a part of it.
 //!
-//! Everything here is decided without an engine: [`AutomaticSearch`] says which trial is next, gets its R_free, and ends
-//! with a recipe. A trial is kept if it lowers R_free by more than [`margin`], which is larger than what the choice of the
-//! free pixels does; a trial of `ml` as the last engine, with or without a regulariser, if it lowers R_free at all.
+//! Everything here is decided without an engine: [`AutomaticSearch`] says which trial is next, gets
+//! its R_free, and ends with a recipe. A trial is kept if it lowers R_free by more than [`margin`],
+//! which is larger than what the choice of the free pixels does; a trial of `ml` as the last
+//! engine, with or without a regulariser, if it lowers R_free at all.
 
 mod search;
 mod suited;
@@ -47,8 +48,9 @@ const LARGE: usize = 1 << 21;
 /// Mean count of a pixel below which the first object is tried without the difference map too.
 const DARK: f64 = 3.0;
 
-/// The recipe from which the search starts: `dm`, then `lsqml` in batches of 50 frames, then `ml`, which both end when R_free
-/// no longer falls. [`suit_engines`] leaves `dm` out where the parts of the model ask for it.
+/// The recipe from which the search starts: `dm`, then `lsqml` in batches of 50 frames, then `ml`,
+/// which both end when R_free no longer falls. [`suit_engines`] leaves `dm` out where the parts of
+/// the model ask for it.
 #[must_use]
 pub fn template() -> Recipe {
     let refining = EngineSpec {
@@ -64,11 +66,12 @@ pub fn template() -> Recipe {
     }
 }
 
-/// By which part R_free must fall for a trial to be kept: 0.005 + √(2/n), n the number of free pixels. Trials of `ml` as the last
-/// engine are kept at any fall.
+/// By which part R_free must fall for a trial to be kept: 0.005 + √(2/n), n the number of free
+/// pixels. Trials of `ml` as the last engine are kept at any fall.
 ///
-/// The misfits of n pixels that are normally distributed have a sum of squares with a relative standard deviation of √(2/n).
-/// Trials share their free pixels, so that the ratio of two R_free scatters less than this.
+/// The misfits of n pixels that are normally distributed have a sum of squares with a relative
+/// standard deviation of √(2/n). Trials share their free pixels, so that the ratio of two R_free
+/// scatters less than this.
 #[must_use]
 fn margin(free: f64) -> f64 {
     MARGIN + (2.0 / free.max(1.0)).sqrt()
@@ -88,20 +91,21 @@ pub struct TrialData {
 }
 
 impl TrialData {
-    /// By which part R_free must fall for a trial to be kept; those of `ml` as the last engine are kept at any fall.
+    /// By which part R_free must fall for a trial to be kept; those of `ml` as the last engine are
+    /// kept at any fall.
     #[must_use]
     pub fn margin(&self) -> f64 {
         margin(self.free)
     }
 
-    /// Iterations of a trial, frames being so many times the [`work`]: more where they cost little, so that what converges slowly
-    /// is not mistaken.
+    /// Iterations of a trial, frames being so many times the [`work`]: more where they cost little,
+    /// so that what converges slowly is not mistaken.
     fn iterations(&self, work: usize) -> usize {
         (SHORT * LARGE / self.valid.saturating_mul(work).max(1)).clamp(SHORT, MOST_SHORT)
     }
 
-    /// Iterations of `lsqml` in a trial of so many; those of `ml`, which tells numbers of modes apart better as it converges faster,
-    /// are the rest.
+    /// Iterations of `lsqml` in a trial of so many; those of `ml`, which tells numbers of modes
+    /// apart better as it converges faster, are the rest.
     fn of_lsqml(iterations: usize) -> usize {
         (iterations / 4).max(SHORT / 2)
     }
@@ -161,7 +165,8 @@ pub struct AutomaticRecipe {
     pub frames: usize,
     /// Free pixels of these frames, about.
     pub free_pixels: usize,
-    /// By which part R_free must fall for a trial to be kept; those of `ml` as the last engine are kept at any fall.
+    /// By which part R_free must fall for a trial to be kept; those of `ml` as the last engine are
+    /// kept at any fall.
     pub margin: f64,
     /// The trials, in their order.
     pub tried: Vec<Tried>,

@@ -1,7 +1,9 @@
-//! Frames that are no measurements of the specimen in the beam: without beam, far too bright, or with a pattern unlike the others.
+//! Frames that are no measurements of the specimen in the beam: without beam, far too bright, or
+//! with a pattern unlike the others.
 //!
-//! A specimen changes the light of a frame, and of its neighbours, which the same beam overlaps, with it: the light of a frame that is
-//! dark because of the specimen falls over several frames. A lost beam has no such halo. Stray light has no pattern of the beam either.
+//! A specimen changes the light of a frame, and of its neighbours, which the same beam overlaps,
+//! with it: the light of a frame that is dark because of the specimen falls over several frames. A
+//! lost beam has no such halo. Stray light has no pattern of the beam either.
 
 mod incomplete;
 mod light;
@@ -25,7 +27,8 @@ use warpstride_core::system::ScratchError;
 const FEWEST: usize = 3;
 /// Fewest frames whose light can be judged by that of their neighbours.
 const FEWEST_OVERLAPPING: usize = 6;
-/// Fewest counts of the frame in the middle, ordered by their counts: fainter frames differ by chance.
+/// Fewest counts of the frame in the middle, ordered by their counts: fainter frames differ by
+/// chance.
 const FAINTEST: f64 = 30.0;
 /// Least linear overlap with which neighbours see the same part of the specimen.
 const LEAST_OVERLAP: f64 = 0.4;
@@ -33,7 +36,8 @@ const LEAST_OVERLAP: f64 = 0.4;
 /// A part of the frames, as its reciprocal, that are many with a hot line.
 const MANY: usize = 4;
 
-/// Frames of a scan that are no measurements of the specimen in the beam, as numbers of the scan's frames.
+/// Frames of a scan that are no measurements of the specimen in the beam, as numbers of the scan's
+/// frames.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BadFrames {
     /// Without beam: their counts are stray light, or almost none beside their neighbours.
@@ -48,13 +52,16 @@ pub struct BadFrames {
     pub unlike: Vec<usize>,
     /// Doubtful: with hardly any counts in a part of the detector in which the others have them.
     pub incomplete: Vec<usize>,
-    /// Doubtful: with whole rows or columns that are far brighter than those beside them, which they are not in all frames.
+    /// Doubtful: with whole rows or columns that are far brighter than those beside them, which
+    /// they are not in all frames.
     pub bright_lines: Vec<usize>,
     /// Doubtful: shifted by whole pixels against most frames.
     pub shifted: Vec<usize>,
-    /// Doubtful: several times as bright as the others, with the same pattern and no light in between.
+    /// Doubtful: several times as bright as the others, with the same pattern and no light in
+    /// between.
     pub brighter_level: Vec<usize>,
-    /// Doubtful: far brighter than the others, which have no pattern of the beam either. No other frames are judged.
+    /// Doubtful: far brighter than the others, which have no pattern of the beam either. No other
+    /// frames are judged.
     pub undecided: Vec<usize>,
 }
 

@@ -1,12 +1,14 @@
-//! The shares of a batch: four parts of its frames, which GPUs sum apart, so that sums have the same bits for one device and for two
-//! or four that divide the frames.
+//! The shares of a batch: four parts of its frames, which GPUs sum apart, so that sums have the
+//! same bits for one device and for two or four that divide the frames.
 //!
-//! Share s has the frames whose number in the order of the devices, counted from the last, is s modulo 4. So a device of two has two of them, and a device of
-//! four one ([`Interleaved`]). The sums are (0 + 2) + (1 + 3), and a batch has its frames in this order.
+//! Share s has the frames whose number in the order of the devices, counted from the last, is s
+//! modulo 4. So a device of two has two of them, and a device of four one ([`Interleaved`]). The
+//! sums are (0 + 2) + (1 + 3), and a batch has its frames in this order.
 
 /// Shares of a batch.
 pub(super) const SHARES: usize = 4;
-/// Regions of a scan ([`super::regions`]): as many as shares of a batch, so that one, two or four devices have whole ones.
+/// Regions of a scan ([`super::regions`]): as many as shares of a batch, so that one, two or four
+/// devices have whole ones.
 pub(crate) const REGIONS: usize = SHARES;
 /// Frames of a batch below which no devices divide it: four for each of two.
 pub(super) const SMALLEST: usize = 8;
@@ -22,7 +24,8 @@ pub(super) fn shares_of(devices: usize) -> u32 {
     }
 }
 
-/// Where the share of a frame is in the order of the sums, for a device that has `frames` frames and `shares` shares.
+/// Where the share of a frame is in the order of the sums, for a device that has `frames` frames
+/// and `shares` shares.
 pub(super) fn place(frame: u32, [frames, shares]: [u32; 2]) -> usize {
     let share = (frames.saturating_sub(1).saturating_sub(frame)) % shares.max(1);
     match (shares, share) {
@@ -32,8 +35,9 @@ pub(super) fn place(frame: u32, [frames, shares]: [u32; 2]) -> usize {
     }
 }
 
-/// The places in a list of frames, which has one share after the other, where the shares end. `of_device`: frames and shares of the device; without shares, a list
-/// that no devices divide has them as parts of about the same length.
+/// The places in a list of frames, which has one share after the other, where the shares end.
+/// `of_device`: frames and shares of the device; without shares, a list that no devices divide has
+/// them as parts of about the same length.
 pub(super) fn share_ends(list: &[u32], of_device: [u32; 2]) -> [u32; SHARES] {
     if of_device[1] == 0 {
         let end = |part: usize| ((part + 1) * list.len() / SHARES) as u32;

@@ -119,7 +119,8 @@ fn split(
     split(high, count - first, arrange, lists);
 }
 
-/// Cuts `frames` in two, the first with `first` frames, across the axis on which their positions extend further.
+/// Cuts `frames` in two, the first with `first` frames, across the axis on which their positions
+/// extend further.
 pub(super) fn split_in_two(
     positions: &[[f64; 2]],
     mut frames: Vec<u32>,

@@ -4,8 +4,9 @@ use crate::data::{Mask, Scan};
 use ndarray::Axis;
 use warpstride_core::system::ScratchError;
 
-/// The frames with counts nearest to the centre of the scan, at most `most`, in the order of the scan, with its start
-/// probe; their free pixels are those that they have in the scan. `None` if they are not a scan.
+/// The frames with counts nearest to the centre of the scan, at most `most`, in the order of the
+/// scan, with its start probe; their free pixels are those that they have in the scan. `None` if
+/// they are not a scan.
 ///
 /// # Errors
 /// The counts are in a temporary file that cannot be read.

@@ -101,7 +101,8 @@ pub struct SavedRun {
     pub fingerprint: String,
     /// The resolved recipe, TOML.
     pub recipe: String,
-    /// What the automatic recipe tried and kept, JSON; empty if the recipe was given, and in checkpoints of earlier versions.
+    /// What the automatic recipe tried and kept, JSON; empty if the recipe was given, and in
+    /// checkpoints of earlier versions.
     pub trials: String,
     /// Progress of the run, with its history.
     pub progress: Progress,

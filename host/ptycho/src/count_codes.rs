@@ -1,4 +1,5 @@
-//! Counts in 16 bits, for magnitudes that have the same bits when they are computed from them again.
+//! Counts in 16 bits, for magnitudes that have the same bits when they are computed from them
+//! again.
 
 use super::free_pixels::{FREE, free_magnitude};
 use crate::data::Scan;
@@ -6,8 +7,8 @@ use ndarray::{ArrayBase, Data, Ix3};
 use rayon::prelude::*;
 use warpstride_kernels::ptycho::frame_blocks::MASKED_COUNTS;
 
-/// How the magnitudes of a scan are written as counts in 16 bits: a valid pixel as its counts, a free one as its counts
-/// behind all valid ones, a masked one as [`MASKED_COUNTS`].
+/// How the magnitudes of a scan are written as counts in 16 bits: a valid pixel as its counts, a
+/// free one as its counts behind all valid ones, a masked one as [`MASKED_COUNTS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CountCodes {
     /// Code of a free pixel without counts.
@@ -51,7 +52,8 @@ fn largest_of(magnitudes: &[f32]) -> Largest {
 }
 
 impl CountCodes {
-    /// The codes of `magnitudes` (√counts, −1 where masked, −2 − √counts where free); `None` if not every pixel has one.
+    /// The codes of `magnitudes` (√counts, −1 where masked, −2 − √counts where free); `None` if not
+    /// every pixel has one.
     #[must_use]
     pub fn of<S: Data<Elem = f32> + Sync>(magnitudes: &ArrayBase<S, Ix3>) -> Option<Self> {
         let frames = magnitudes.as_slice()?;
@@ -65,8 +67,8 @@ impl CountCodes {
         (valid + free <= u32::from(MASKED_COUNTS)).then_some(Self { first_free: valid })
     }
 
-    /// The codes of a scan whose magnitudes have not been computed, where some pixels are `free` or none is; `None` if not every
-    /// pixel is sure to have one.
+    /// The codes of a scan whose magnitudes have not been computed, where some pixels are `free` or
+    /// none is; `None` if not every pixel is sure to have one.
     #[must_use]
     pub fn of_scan(scan: &Scan, free: bool) -> Option<Self> {
         let sums = scan.sums();

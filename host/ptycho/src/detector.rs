@@ -1,12 +1,15 @@
-//! The detector's model: a pixel measures I = G ∗ S + b, where S = c_j Σ|f|² is the intensity that arrives, G a Gaussian (partial
-//! coherence, spread charge), and b ≥ 0 a background in photons, the same in every frame.
+//! The detector's model: a pixel measures I = G ∗ S + b, where S = c_j Σ|f|² is the intensity that
+//! arrives, G a Gaussian (partial coherence, spread charge), and b ≥ 0 a background in photons, the
+//! same in every frame.
 //!
-//! G is circular on the array of the detector, separable, normalised and even, so it is its own adjoint. The derivative of a loss
-//! Σ L(I) by S is G ∗ D, with D the derivative by I.
+//! G is circular on the array of the detector, separable, normalised and even, so it is its own
+//! adjoint. The derivative of a loss Σ L(I) by S is G ∗ D, with D the derivative by I.
 //!
-//! Roots of counts are biased: E√n ≈ √λ − 1/(8√λ) for Poisson counts n of mean λ. A fit of amplitudes to weak light on a
-//! background would therefore take a part of the background for missing light. Where the background is b, amplitudes are compared
-//! with √(n + min(1, b)/4), whose mean is √λ within 0.3 % for λ = b ≥ 2 and within 2.2 % for λ = b = 1 (F. J. Anscombe, Biometrika 35, 246 (1948), for the family).
+//! Roots of counts are biased: E√n ≈ √λ − 1/(8√λ) for Poisson counts n of mean λ. A fit of
+//! amplitudes to weak light on a background would therefore take a part of the background for
+//! missing light. Where the background is b, amplitudes are compared with √(n + min(1, b)/4), whose
+//! mean is √λ within 0.3 % for λ = b ≥ 2 and within 2.2 % for λ = b = 1 (F. J. Anscombe, Biometrika
+//! 35, 246 (1948), for the family).
 
 mod background;
 mod darkest;
@@ -29,9 +32,11 @@ use darkest::darkest_quarter;
 use ndarray::{Array2, Axis};
 use warpstride_core::system::ScratchError;
 
-/// Part of the darkest pixels' mean counts that is the first guess of a background in a near field, in which no pixel is dark.
+/// Part of the darkest pixels' mean counts that is the first guess of a background in a near field,
+/// in which no pixel is dark.
 const NEAR: f64 = 0.1;
-/// Counts that are added to counts and model of the background's likelihood, in units of the mean counts of a pixel.
+/// Counts that are added to counts and model of the background's likelihood, in units of the mean
+/// counts of a pixel.
 const FLOOR: f64 = 1e-3;
 
 /// The detector of a run.
@@ -52,8 +57,8 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// The detector that the options describe; `None` if frames are the intensities themselves. `near` says whether frames are
-    /// near fields, in which no pixel is dark.
+    /// The detector that the options describe; `None` if frames are the intensities themselves.
+    /// `near` says whether frames are near fields, in which no pixel is dark.
     pub(super) fn new(
         options: &DetectorOptions,
         magnitudes: &Magnitudes,
@@ -95,8 +100,9 @@ impl Detector {
         })
     }
 
-    /// Mean power of the brightest frame of `scan` per pixel without the background, photons: at least 1 % of that with it. Only valid
-    /// pixels have counts, so only their background is subtracted.
+    /// Mean power of the brightest frame of `scan` per pixel without the background, photons: at
+    /// least 1 % of that with it. Only valid pixels have counts, so only their background is
+    /// subtracted.
     pub(super) fn mean_light(&self, scan: &Scan) -> f64 {
         let [_, rows, columns] = scan.shape();
         let pixels = (rows * columns) as f64;
@@ -128,14 +134,15 @@ pub(super) fn free_pixels(scan: &Scan, recipe: &Recipe) -> Option<Recipe> {
     })
 }
 
-/// What is added to counts before their root is compared with an amplitude on a background of `background` photons.
+/// What is added to counts before their root is compared with an amplitude on a background of
+/// `background` photons.
 #[inline]
 pub(crate) fn root_correction(background: f64) -> f64 {
     0.25 * background.min(1.0)
 }
 
-/// What a result has of a detector: the blur, and the background (row, column) with the zero frequency moved from (0, 0) to the
-/// middle of the frames.
+/// What a result has of a detector: the blur, and the background (row, column) with the zero
+/// frequency moved from (0, 0) to the middle of the frames.
 pub(crate) fn measured_by(blur: [f64; 2], background: Option<Array2<f64>>) -> DetectorModel {
     DetectorModel {
         blur,
@@ -158,7 +165,8 @@ pub(super) fn background_of(of: &DetectorModel) -> Option<Array2<f64>> {
     }))
 }
 
-/// Mean counts of the darkest quarter of the pixels, and of all pixels; over the frames in which they are valid and not free.
+/// Mean counts of the darkest quarter of the pixels, and of all pixels; over the frames in which
+/// they are valid and not free.
 fn dark_counts(magnitudes: &Magnitudes) -> Result<(f64, f64), ScratchError> {
     let [_, rows, columns] = magnitudes.shape();
     let mut sums = vec![[0.0_f64; 2]; rows * columns];

@@ -26,7 +26,8 @@ const MIN_OVERLAP: f64 = 0.5;
 const CENTRE_TOLERANCE: f64 = 0.1;
 /// Largest plausible fraction of masked pixels: detector gaps and dead pixels are fewer.
 const MAX_BAD_FRACTION: f64 = 0.5;
-/// Largest plausible ratio of the sides of an object pixel: frames and detector pixels are far less oblong.
+/// Largest plausible ratio of the sides of an object pixel: frames and detector pixels are far less
+/// oblong.
 const MOST_OBLONG: f64 = 20.0;
 /// Fewest rows or columns that resolve a diffraction pattern.
 const MIN_SIDE: usize = 8;
@@ -37,8 +38,9 @@ const MAX_BORDER: f64 = 0.5;
 const BORDER: usize = 16;
 /// Fewest pixels with the largest count, and least such count, that suggest saturation.
 const SATURATED: (usize, f64) = (10, 64.0);
-/// Largest counts of 8, 10, 12, and 14 bits, and those of 8 and 12 bits and one more, and how many times as many pixels as with one of the
-/// counts just below have such a count of a saturated detector.
+/// Largest counts of 8, 10, 12, and 14 bits, and those of 8 and 12 bits and one more, and how many
+/// times as many pixels as with one of the counts just below have such a count of a saturated
+/// detector.
 const ENDS: [f64; 6] = [255.0, 256.0, 1023.0, 4095.0, 4096.0, 16383.0];
 const PILED: f64 = 5.0;
 /// Fewest frames that overlap enough to determine an object and a probe.
@@ -55,7 +57,8 @@ pub struct Diagnosis {
     pub problems: Vec<String>,
 }
 
-/// Looks for properties of `scan` that often explain a poor or meaningless reconstruction with `engines`.
+/// Looks for properties of `scan` that often explain a poor or meaningless reconstruction with
+/// `engines`.
 ///
 /// # Errors
 /// The counts are in a temporary file that cannot be read.
@@ -89,7 +92,8 @@ pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Result<Diagnosis, Scratc
     Ok(Diagnosis { overlap, problems })
 }
 
-/// Looks for doubtful properties of the frames of `scan`, whatever their positions: one sentence for each.
+/// Looks for doubtful properties of the frames of `scan`, whatever their positions: one sentence
+/// for each.
 ///
 /// # Errors
 /// The counts are in a temporary file that cannot be read.
@@ -282,11 +286,13 @@ fn of_largest(scan: &Scan, max: f32, at: usize, below: usize) -> Option<String> 
     })
 }
 
-/// Whether a detector looks saturated with `at` pixels that have the largest count, and `below` with almost as many: counts of light
-/// thin out towards the largest one; those of a saturated detector pile up at it.
+/// Whether a detector looks saturated with `at` pixels that have the largest count, and `below`
+/// with almost as many: counts of light thin out towards the largest one; those of a saturated
+/// detector pile up at it.
 pub(super) fn piles_up(largest: f32, at: usize, below: usize) -> bool {
     let largest = f64::from(largest);
-    // Of a detector that ends with all bits set, many pixels with other counts lie just below, but far fewer with each of them.
+    // Of a detector that ends with all bits set, many pixels with other counts lie just below, but
+    // far fewer with each of them.
     let values = (0.05 * largest).floor().max(1.0);
     let all_bits = ENDS.contains(&largest) && at as f64 > PILED * below as f64 / values;
     at >= SATURATED.0 && largest >= SATURATED.1 && (at > below || all_bits)

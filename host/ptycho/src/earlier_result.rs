@@ -1,5 +1,5 @@
-//! Start values from an earlier result: object, probe modes, positions and intensity scales, on another grid of pixels if the
-//! frames have another size.
+//! Start values from an earlier result: object, probe modes, positions and intensity scales, on
+//! another grid of pixels if the frames have another size.
 
 use super::detector::background_of;
 use super::interpolation::{Weights, interpolate};
@@ -16,7 +16,8 @@ use warpstride_core::text::{length, significant};
 const SAME_WINDOW: f64 = 1e-3;
 /// Positions are those of the scan if they differ by less than this part of a pixel.
 const SAME_POSITION: f64 = 1e-3;
-/// Ratio of the probe's power to the brightest frame's counts, or its inverse, above which another exposure is assumed.
+/// Ratio of the probe's power to the brightest frame's counts, or its inverse, above which another
+/// exposure is assumed.
 const OTHER_EXPOSURE: f64 = 5.0;
 
 /// Why a result cannot be the start of a run.
@@ -72,7 +73,8 @@ pub struct FrameStart {
     pub scales: Vec<f64>,
 }
 
-/// Layers of `result` in the window of the scan's frames, without the quadratic phase that `physical_probe` adds.
+/// Layers of `result` in the window of the scan's frames, without the quadratic phase that
+/// `physical_probe` adds.
 fn in_this_window(
     mut layers: Array3<Complex<f64>>,
     result: &Reconstruction,
@@ -100,12 +102,14 @@ fn field_of(near: bool) -> &'static str {
 }
 
 impl Problem {
-    /// Takes the start object, and unless `recipe` names another source the start probe, from `result`. Returns the positions
-    /// and scales of the frames, if the result is of the same frames and has others than the scan.
+    /// Takes the start object, and unless `recipe` names another source the start probe, from
+    /// `result`. Returns the positions and scales of the frames, if the result is of the same
+    /// frames and has others than the scan.
     ///
-    /// The object is interpolated (Lanczos kernel of three lobes, on a coarser grid wider by the ratio of the pixels); beyond the result's object it stays as it is. The probe's
-    /// far field is cropped or padded, so that it keeps its photons in the detector pixels that both have; in the near field, where
-    /// pixels do not depend on the size of the frames, the probe itself is.
+    /// The object is interpolated (Lanczos kernel of three lobes, on a coarser grid wider by the
+    /// ratio of the pixels); beyond the result's object it stays as it is. The probe's far field is
+    /// cropped or padded, so that it keeps its photons in the detector pixels that both have; in
+    /// the near field, where pixels do not depend on the size of the frames, the probe itself is.
     ///
     /// # Errors
     /// The result does not fit the scan.
@@ -164,7 +168,8 @@ impl Problem {
         Ok(self.frames_of(result, scan, recipe))
     }
 
-    /// Starts a fitted background with that of `result`, or, if its frames have another size, with the mean of it.
+    /// Starts a fitted background with that of `result`, or, if its frames have another size, with
+    /// the mean of it.
     fn take_background(&mut self, result: &Reconstruction) {
         let Some(detector) = &mut self.detector else {
             return;
@@ -179,7 +184,8 @@ impl Problem {
         }
     }
 
-    /// Scales the start probe to the light of the brightest frame without the background, which may be that of a result.
+    /// Scales the start probe to the light of the brightest frame without the background, which may
+    /// be that of a result.
     fn scale_to_light(&mut self, scan: &Scan) {
         let Some(detector) = &self.detector else {
             return;
@@ -202,7 +208,8 @@ impl Problem {
         let weights = |axis: usize, new: usize, old: usize| -> Vec<Weights> {
             let ratio = self.pixel[axis] / result.pixel[axis];
             let offset = (self.positions.origin[axis] - result.origin[axis]) / result.pixel[axis];
-            // The middles of the windows are the same place, those of odd sizes half a pixel before the half.
+            // The middles of the windows are the same place, those of odd sizes half a pixel before
+            // the half.
             let middle = |sizes: &[usize]| (sizes[axis + 1] / 2) as f64;
             let middles = middle(result.probe.shape()) - middle(self.probe.shape()) * ratio;
             let at = |i: usize| offset + middles + i as f64 * ratio;

@@ -36,7 +36,8 @@ pub trait Engine {
         Ranks::alone()
     }
 
-    /// Whether the last iteration of a run that is resumed had frames at their exact positions; before [`Engine::restore`].
+    /// Whether the last iteration of a run that is resumed had frames at their exact positions;
+    /// before [`Engine::restore`].
     fn set_exact(&mut self, _exact: bool) {}
 
     /// Queues one iteration and may return before it has finished.
@@ -57,7 +58,8 @@ pub trait Engine {
     /// Returns the device's error.
     fn metrics(&mut self) -> Result<ModelErrors, EngineError>;
 
-    /// The object (row, column); of one with layers the first, which is the strongest of several modes.
+    /// The object (row, column); of one with layers the first, which is the strongest of several
+    /// modes.
     ///
     /// # Errors
     /// Returns the device's error.
@@ -80,8 +82,9 @@ pub trait Engine {
     /// The windows, positions and intensity scales of the frames.
     fn frames(&self) -> Frames;
 
-    /// Copies the object (row, column), of one with layers the first, and the probe (mode, row, column) to memory of the CUDA
-    /// device that computes, and waits for the copies; returns false, without copies, on other back ends.
+    /// Copies the object (row, column), of one with layers the first, and the probe (mode, row,
+    /// column) to memory of the CUDA device that computes, and waits for the copies; returns false,
+    /// without copies, on other back ends.
     ///
     /// # Errors
     /// Memory of another length or another device, an object with slices, or the device's error.
@@ -101,8 +104,9 @@ pub trait Engine {
         Ok(ModelParts::default())
     }
 
-    /// Saves everything that the next step depends on. With several ranks, only the state of rank 0 has the exit waves of
-    /// all frames; that of another rank has those of its own frames, and only that rank can restore it.
+    /// Saves everything that the next step depends on. With several ranks, only the state of rank 0
+    /// has the exit waves of all frames; that of another rank has those of its own frames, and only
+    /// that rank can restore it.
     ///
     /// # Errors
     /// Returns the device's error.
@@ -114,8 +118,9 @@ pub trait Engine {
     /// Returns an error if the shape or the precision differs, or the device's error.
     fn restore(&mut self, state: &EngineState) -> Result<(), EngineError>;
 
-    /// Times from now on what its device does; see [`Device::start_profile`](warpstride_cuda::gpu::Device::start_profile). An
-    /// engine without a device, as on the CPU, times nothing.
+    /// Times from now on what its device does; see
+    /// [`Device::start_profile`](warpstride_cuda::gpu::Device::start_profile). An engine without a
+    /// device, as on the CPU, times nothing.
     ///
     /// # Errors
     /// Returns the device's error.
@@ -123,7 +128,8 @@ pub trait Engine {
         Ok(())
     }
 
-    /// Ends what [`Engine::start_profile`] started, and returns the times of the device's operations.
+    /// Ends what [`Engine::start_profile`] started, and returns the times of the device's
+    /// operations.
     ///
     /// # Errors
     /// Returns the device's error.

@@ -47,7 +47,8 @@ pub enum EngineError {
         /// How much larger than expected values may be.
         headroom: f32,
     },
-    /// An engine with exit waves of all frames, where not all counts are on the device and the plan has no exit waves.
+    /// An engine with exit waves of all frames, where not all counts are on the device and the plan
+    /// has no exit waves.
     #[error(
         "dm, raar and ap keep exit waves of all frames, for which the plan of blocks of frames has no memory (StreamPlan::with_waves)"
     )]

@@ -58,7 +58,8 @@ pub struct EngineSpec {
     /// Value of ‖ΔP‖/‖P‖ below which the alternations end (default 0.05).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub overlap_tolerance: Option<f64>,
-    /// Weight of the current object in the update, in units of the probe's mean power (default 1e-4).
+    /// Weight of the current object in the update, in units of the probe's mean power (default
+    /// 1e-4).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub object_inertia: Option<f64>,
     /// Weight of the current probe in the update, relative to the number of frames (default 1e-9).
@@ -67,11 +68,13 @@ pub struct EngineSpec {
     /// Most frames of a mini-batch (only `lsqml`, `epie` and `rpie`; default 100, `epie` 1).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub batch: Option<usize>,
-    /// Where the frames of a batch lie (default: `"spread"`, but for `lsqml` `"compact"` from 16 batches on).
+    /// Where the frames of a batch lie (default: `"spread"`, but for `lsqml` `"compact"` from 16
+    /// batches on).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub batch_order: Option<BatchOrder>,
-    /// Regions of the scan whose mini-batches are worked on side by side, each with its own copy of object and probe: 1 or 4 (only `lsqml`, `epie` and `rpie`; default: 4 for
-    /// large scans, 1 for others).
+    /// Regions of the scan whose mini-batches are worked on side by side, each with its own copy of
+    /// object and probe: 1 or 4 (only `lsqml`, `epie` and `rpie`; default: 4 for large scans, 1 for
+    /// others).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub regions: Option<usize>,
     /// Share of the last change that is repeated (only `lsqml`; default 0.5).
@@ -107,8 +110,8 @@ pub struct EngineSpec {
     /// Factor on `smooth_gradient` after each iteration (only `ml`; default 1).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub smooth_gradient_decay: Option<f64>,
-    /// Whether frames are at their exact positions, by shifting the probe by fractions of a pixel, or
-    /// at the nearest pixel.
+    /// Whether frames are at their exact positions, by shifting the probe by fractions of a pixel,
+    /// or at the nearest pixel.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub subpixel: Option<bool>,
     /// Whether the object is updated.
@@ -282,8 +285,9 @@ impl EngineSpec {
         }
     }
 
-    /// Where the frames of a batch lie in a scan of so many frames. Compact batches of `lsqml` cover a large scan sooner; of a few of them
-    /// each sees a large part of the object only, and parts with phases that do not fit together can remain (docs/ptychography.md, section 4a).
+    /// Where the frames of a batch lie in a scan of so many frames. Compact batches of `lsqml`
+    /// cover a large scan sooner; of a few of them each sees a large part of the object only, and
+    /// parts with phases that do not fit together can remain (docs/ptychography.md, section 4a).
     #[must_use]
     pub fn order_of_batches(&self, frames: usize) -> BatchOrder {
         let size = self.batch.unwrap_or(1);

@@ -1,5 +1,5 @@
-//! Tests that every engine must pass: free pixels are unseen, odd scans give finite numbers, a saved
-//! run goes on with the same bits, and metrics change none of them.
+//! Tests that every engine must pass: free pixels are unseen, odd scans give finite numbers, a
+//! saved run goes on with the same bits, and metrics change none of them.
 
 use super::cpu::CpuEngine;
 use super::cuda::GpuEngine;
@@ -49,7 +49,8 @@ fn specs() -> Vec<EngineSpec> {
     specs
 }
 
-/// The scan with variations of the probe from the second iteration on, for engines that update them.
+/// The scan with variations of the probe from the second iteration on, for engines that update
+/// them.
 fn varied(problem: &Problem, modes: usize) -> Problem {
     Problem {
         opr_modes: modes,
@@ -105,8 +106,8 @@ fn updates_see_free_pixels_no_more_than_masked_ones() {
     }
 }
 
-/// A frame without counts, dead pixels in another place in each frame, a frame that is all masked, a
-/// single frame; a thousand iterations; a probe that lights the whole object.
+/// A frame without counts, dead pixels in another place in each frame, a frame that is all masked,
+/// a single frame; a thousand iterations; a probe that lights the whole object.
 #[test]
 fn nothing_becomes_nan() {
     for (frames, iterations, wide_probe) in [(1, 40, false), (6, 1000, false), (6, 100, true)] {

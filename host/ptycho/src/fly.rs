@@ -1,8 +1,9 @@
-//! Fly scans: the specimen moves during each exposure, which the model divides into points (Deng et al., Opt. Express 23,
-//! 5438 (2015); Huang et al., Sci. Rep. 5, 9074 (2015); Pelz et al., Appl. Phys. Lett. 105, 251101 (2014)).
+//! Fly scans: the specimen moves during each exposure, which the model divides into points (Deng et
+//! al., Opt. Express 23, 5438 (2015); Huang et al., Sci. Rep. 5, 9074 (2015); Pelz et al., Appl.
+//! Phys. Lett. 105, 251101 (2014)).
 //!
-//! A frame with the path p and S points has the exit waves S_f[P]·O/√S of every point, mutually incoherent, f the fraction of the
-//! frame's position plus (s − (S−1)/2)/S · p.
+//! A frame with the path p and S points has the exit waves S_f[P]·O/√S of every point, mutually
+//! incoherent, f the fraction of the frame's position plus (s − (S−1)/2)/S · p.
 
 use super::recipe::{FlyOptions, FlyPath, FlyPositions};
 use crate::data::{Exposures, Scan};
@@ -93,7 +94,8 @@ impl FlyPaths {
         }
     }
 
-    /// By how much the probe is shifted at a point of a frame whose position has this fraction, pixels.
+    /// By how much the probe is shifted at a point of a frame whose position has this fraction,
+    /// pixels.
     pub(crate) fn at(&self, frame: usize, point: usize, fraction: [f64; 2]) -> [f64; 2] {
         if self.points == 1 {
             return fraction;

@@ -15,18 +15,18 @@ const SAVED_SCALES: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
 const LARGEST_CHANGE: f64 = 0.5;
 /// Steps are at most this many times the median step, so that single frames do not run away.
 const MEDIAN_STEPS: f64 = 10.0;
-/// Factor on the steps to which a map alone is fitted. The object was made with the present positions
-/// and holds the frames there, so that steps are too short; with a factor below 2 they converge even
-/// where they are not.
+/// Factor on the steps to which a map alone is fitted. The object was made with the present
+/// positions and holds the frames there, so that steps are too short; with a factor below 2 they
+/// converge even where they are not.
 const OVER_RELAXATION: f64 = 1.5;
-/// Distance from the map, in standard deviations, to which frames are drawn in. One of ninety frames
-/// of a normal distribution is further away.
+/// Distance from the map, in standard deviations, to which frames are drawn in. One of ninety
+/// frames of a normal distribution is further away.
 const DRAWN_IN: f64 = 3.0;
-/// Least standard deviation of the distances, pixels: where most frames did not move yet, those that did
-/// have not run away.
+/// Least standard deviation of the distances, pixels: where most frames did not move yet, those
+/// that did have not run away.
 const LEAST_DEVIATION: f64 = 0.5;
-/// Smallest ratio of the variances of the positions along and across their longest extent for which a
-/// ramp is defined.
+/// Smallest ratio of the variances of the positions along and across their longest extent for which
+/// a ramp is defined.
 const FLATTEST: f64 = 1e-6;
 
 /// Windows, positions and intensity scales of the frames, as the model has them.
@@ -34,8 +34,8 @@ const FLATTEST: f64 = 1e-6;
 pub struct Frames {
     /// First row and column of each frame's window on the object.
     pub corners: Vec<[u32; 2]>,
-    /// By how much the probe is shifted in each window, pixels; all 0 if the engine works with whole
-    /// pixels.
+    /// By how much the probe is shifted in each window, pixels; all 0 if the engine works with
+    /// whole pixels.
     pub fractions: Vec<[f64; 2]>,
     /// Positions (row, column), object pixels: corners plus fractions, also where the engine works
     /// with whole pixels.
@@ -104,8 +104,8 @@ impl FrameParameters {
         }
     }
 
-    /// Takes over saved values; `None` if a position is further than `bound` from its start or a scale
-    /// outside [`SAVED_SCALES`].
+    /// Takes over saved values; `None` if a position is further than `bound` from its start or a
+    /// scale outside [`SAVED_SCALES`].
     pub(crate) fn restore(
         &mut self,
         positions: Vec<[f64; 2]>,
@@ -274,8 +274,8 @@ impl FrameParameters {
     }
 }
 
-/// Subtracts the least-squares fit of `changes` by a plane over the positions: a ramp of the logarithms
-/// of scales, with the opposite one in the object, changes no intensity and would drift.
+/// Subtracts the least-squares fit of `changes` by a plane over the positions: a ramp of the
+/// logarithms of scales, with the opposite one in the object, changes no intensity and would drift.
 fn remove_ramp(positions: &[[f64; 2]], changes: &mut [f64]) {
     let count = positions.len().max(1) as f64;
     let centre = [0, 1].map(|axis| positions.iter().map(|p| p[axis]).sum::<f64>() / count);

@@ -133,8 +133,8 @@ impl ScaleSpread {
     }
 }
 
-/// Whether a fitted scale is at its limit, also if it was stored in single precision, or beyond it, as scales that were limited before
-/// they were divided by their mean.
+/// Whether a fitted scale is at its limit, also if it was stored in single precision, or beyond it,
+/// as scales that were limited before they were divided by their mean.
 fn is_limit(scale: f64) -> bool {
     let least = LARGEST_SCALE * (1.0 - 1e-6);
     scale >= least || scale * least <= 1.0

@@ -1,14 +1,15 @@
 //! Free pixels: detector pixels that no update sees, on which R_free is computed.
 //!
-//! A. T. Brünger introduced R_free to crystallography (Nature 355 (1992) 472): R falls when an engine
-//! fits noise, R_free rises. The pixels are others in each frame, since a pixel that is free in all
-//! frames is not constrained by any.
+//! A. T. Brünger introduced R_free to crystallography (Nature 355 (1992) 472): R falls when an
+//! engine fits noise, R_free rises. The pixels are others in each frame, since a pixel that is free
+//! in all frames is not constrained by any.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 pub(crate) use warpstride_kernels::ptycho::FREE;
 
-/// Free pixels that a scan should have, if that is between [`LEAST_SHARE`] and [`MOST_SHARE`] of its pixels.
+/// Free pixels that a scan should have, if that is between [`LEAST_SHARE`] and [`MOST_SHARE`] of
+/// its pixels.
 const ENOUGH_FREE: f64 = 20_000.0;
 /// How many more they are where a background is fitted to them, and the largest share then.
 const MORE_FREE: f64 = 4.0;
@@ -18,9 +19,9 @@ pub(super) const LEAST_SHARE: f64 = 0.01;
 /// Largest share of free pixels.
 const MOST_SHARE: f64 = 0.05;
 
-/// The share of free pixels for a scan with `valid` pixels that are not masked, all frames together: at least a hundredth and
-/// at most a twentieth, otherwise as many as give 20 000 free pixels; with a background that is `fitted` to them at most a tenth,
-/// otherwise as many as give 80 000.
+/// The share of free pixels for a scan with `valid` pixels that are not masked, all frames
+/// together: at least a hundredth and at most a twentieth, otherwise as many as give 20 000 free
+/// pixels; with a background that is `fitted` to them at most a tenth, otherwise as many as give 80 000.
 #[must_use]
 pub fn free_share(valid: usize, fitted: bool) -> f64 {
     let (enough, most) = if fitted {

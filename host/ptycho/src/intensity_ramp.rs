@@ -1,8 +1,8 @@
 //! What frame scales leave open: a ramp of log|O|.
 //!
 //! With O(r) exp(−a·r), P(u) exp(a·u) and s exp(2a·p) for the scale of the frame at p, no intensity
-//! changes, so the data say nothing about a. The ramp is chosen such that log|O| has none over the lit
-//! region, as that of its phase is in pictures; then the scales do not drift across the scan.
+//! changes, so the data say nothing about a. The ramp is chosen such that log|O| has none over the
+//! lit region, as that of its phase is in pictures; then the scales do not drift across the scan.
 
 use super::Frames;
 use super::quality::LitRegion;
@@ -15,8 +15,9 @@ const DARK: f64 = 0.01;
 /// Largest change of log|O| over the object that is taken for a ramp.
 const STEEPEST: f64 = 1.0;
 
-/// Removes the ramp of the first layer of `object` (layer, row, column) from all of them, which are modes; the mean of
-/// the scales and the probe's power stay. `fluence` says what is lit. Returns whether there was a ramp.
+/// Removes the ramp of the first layer of `object` (layer, row, column) from all of them, which are
+/// modes; the mean of the scales and the probe's power stay. `fluence` says what is lit. Returns
+/// whether there was a ramp.
 pub(super) fn remove_intensity_ramp(
     object: &mut Array3<Complex<f64>>,
     probe: &mut Array3<Complex<f64>>,
@@ -63,7 +64,8 @@ fn centre((rows, columns): (usize, usize)) -> [f64; 2] {
     [rows as f64 / 2.0, columns as f64 / 2.0]
 }
 
-/// Slopes of log|O| along rows and columns, per pixel; `None` if they are not determined or too steep.
+/// Slopes of log|O| along rows and columns, per pixel; `None` if they are not determined or too
+/// steep.
 fn ramp(object: &Array2<Complex<f64>>, lit: &Array2<f64>) -> Option<[f64; 2]> {
     let total: f64 = lit.sum();
     let mean = object.iter().zip(lit).map(|(o, w)| o.norm() * w);

@@ -1,8 +1,9 @@
-//! Frames of a scan that are divided among ranks by turns: every rank has every nth frame, in the order of the scan or by turns from its
-//! regions.
+//! Frames of a scan that are divided among ranks by turns: every rank has every nth frame, in the
+//! order of the scan or by turns from its regions.
 //!
-//! So each rank has nearly as many frames, of every batch too, and whole slices of a probe update, whose frames are taken by
-//! turns as well ([`super::probe_slices`]): from the last frame on, as there.
+//! So each rank has nearly as many frames, of every batch too, and whole slices of a probe update,
+//! whose frames are taken by turns as well ([`super::probe_slices`]): from the last frame on, as
+//! there.
 
 use super::batch_shares::{SHARES, place, shares_of};
 use super::regions::Regions;
@@ -76,7 +77,8 @@ impl Interleaved {
         numbers
     }
 
-    /// The frames that a device has of each list of frames of the scan: its own numbers of them, one share after the other.
+    /// The frames that a device has of each list of frames of the scan: its own numbers of them,
+    /// one share after the other.
     pub(super) fn own_lists(&self, lists: &[Vec<u32>]) -> Vec<Vec<u32>> {
         let own_number = self.own_numbers();
         let own = own_number.iter().flatten().count() as u32;
@@ -112,7 +114,8 @@ impl Interleaved {
         own.cloned().collect()
     }
 
-    /// Values of all frames, in their order, from those of each rank one after the other; `values` of them for each frame.
+    /// Values of all frames, in their order, from those of each rank one after the other; `values`
+    /// of them for each frame.
     pub(super) fn sorted<T: Clone + Default>(&self, of_ranks: &[T], values: usize) -> Vec<T> {
         let mut all = vec![T::default(); of_ranks.len()];
         let frames = (0..self.ranks).flat_map(|rank| self.of_rank(rank));

@@ -1,4 +1,5 @@
-//! Interpolation of a complex image on another grid, by the Lanczos kernel of three lobes along each axis.
+//! Interpolation of a complex image on another grid, by the Lanczos kernel of three lobes along
+//! each axis.
 
 use ndarray::{Array2, s};
 use num_complex::Complex;
@@ -9,8 +10,8 @@ const ON_PIXEL: f64 = 1e-6;
 /// Half the width of the kernel, pixels of the coarser grid.
 const LOBES: f64 = 3.0;
 
-/// Interpolates `from` at the pixels of `to`, with the factors of its rows and its columns. Pixels beyond `from` stay as they
-/// are. Returns whether there are others.
+/// Interpolates `from` at the pixels of `to`, with the factors of its rows and its columns. Pixels
+/// beyond `from` stay as they are. Returns whether there are others.
 pub(super) fn interpolate(
     from: &Array2<Complex<f64>>,
     [of_rows, of_columns]: [&[Weights]; 2],
@@ -58,7 +59,8 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    /// The value at `at`, in a line of `count` values, by a kernel that is `wide` times as wide as theirs.
+    /// The value at `at`, in a line of `count` values, by a kernel that is `wide` times as wide as
+    /// theirs.
     pub(super) fn new(at: f64, wide: f64, count: usize) -> Self {
         let none = Self {
             first: 0,

@@ -1,5 +1,6 @@
-//! Every engine with several modes of the object and several points of each exposure: it goes on with the same bits after it was
-//! saved, any ranks have the same bits, odd scans stay finite, states and fly scans are found.
+//! Every engine with several modes of the object and several points of each exposure: it goes on
+//! with the same bits after it was saved, any ranks have the same bits, odd scans stay finite,
+//! states and fly scans are found.
 
 use super::cpu::CpuEngine;
 use super::cuda::GpuEngine;
@@ -17,7 +18,8 @@ use num_complex::Complex;
 use warpstride_cuda::gpu::EmulatedDevice;
 use warpstride_ranks::threads;
 
-/// Frames of 15 or 16 pixels with two probe modes, three object modes, and two points of each exposure.
+/// Frames of 15 or 16 pixels with two probe modes, three object modes, and two points of each
+/// exposure.
 fn problem(positions: usize, object_modes: usize, points: usize) -> Problem {
     problem_of(Propagation::FarField, positions, object_modes, points)
 }
@@ -170,7 +172,8 @@ fn nothing_becomes_nan() {
     }
 }
 
-/// Metrics of all iterations, then object and probe, of the emulated device against the CPU in single precision.
+/// Metrics of all iterations, then object and probe, of the emulated device against the CPU in
+/// single precision.
 #[test]
 fn the_emulated_device_takes_the_steps_of_the_cpu() {
     let near = Propagation::NearField {
@@ -252,7 +255,8 @@ fn true_start(options: &SimulateOptions, recipe: &Recipe) -> Problem {
     problem
 }
 
-/// With the true object, probe and paths, the model has the counts, and no engine moves away from them.
+/// With the true object, probe and paths, the model has the counts, and no engine moves away from
+/// them.
 #[test]
 fn every_engine_stays_at_the_truth() {
     for (states, path) in [(2, [0.0; 2]), (1, [1.5, -2.0]), (2, [0.0, 2.0])] {
@@ -291,7 +295,8 @@ fn every_engine_stays_at_the_truth() {
     }
 }
 
-/// A result predicts its scan with the R of its run, is read as it was written, and starts another run where it ended.
+/// A result predicts its scan with the R of its run, is read as it was written, and starts another
+/// run where it ended.
 #[test]
 fn results_have_the_whole_model() {
     let options = SimulateOptions {
@@ -394,8 +399,8 @@ fn recorded_positions_may_be_the_start_of_the_path() {
     }
 }
 
-/// Relative distance of `found` (mode, row, column) from `truth`, whatever their mixture, after the best linear mixture of the
-/// found ones, with the weight `lit`.
+/// Relative distance of `found` (mode, row, column) from `truth`, whatever their mixture, after the
+/// best linear mixture of the found ones, with the weight `lit`.
 fn distances(
     found: &Array3<Complex<f64>>,
     truth: &Array3<Complex<f64>>,

@@ -23,7 +23,8 @@ const SHARE: f64 = 0.01;
 const HALVINGS: usize = 10;
 /// Orders of an intensity along a line.
 pub(super) const ORDERS: u32 = 5;
-/// Bytes of device memory for each pixel of a batch whose intensities along a line are kept: of all orders, twice.
+/// Bytes of device memory for each pixel of a batch whose intensities along a line are kept: of all
+/// orders, twice.
 pub(super) const BYTES_OF_ORDERS: u64 = 2 * ORDERS as u64 * 4;
 /// Half width of the smoothing kernel, standard deviations.
 const REACH: f64 = 4.0;
@@ -135,9 +136,10 @@ impl Noise {
         step.filter(|t| t.is_finite() && *t > 0.0)
     }
 
-    /// A pixel's part of the objective along a line to second order, if only the derivative A1 of the intensity and the part
-    /// A2 = Σ|a|² of its second derivative are known; `along` are I_m, A1, A2. Loss, slope, half the second derivative, and the
-    /// part of the latter that is never negative.
+    /// A pixel's part of the objective along a line to second order, if only the derivative A1 of
+    /// the intensity and the part A2 = Σ|a|² of its second derivative are known; `along` are I_m,
+    /// A1, A2. Loss, slope, half the second derivative, and the part of the latter that is never
+    /// negative.
     pub(crate) fn linear_terms(self, along: [f64; 3], root: f64) -> [f64; 4] {
         let [model, a1, a2] = along;
         let slope = self.slope(model, root);

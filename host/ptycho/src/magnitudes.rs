@@ -1,5 +1,5 @@
-//! √counts of the frames as engines use them: in memory, in a temporary file if the scan is in one, or in the memory of a
-//! device.
+//! √counts of the frames as engines use them: in memory, in a temporary file if the scan is in one,
+//! or in the memory of a device.
 
 use super::CountCodes;
 use super::free_pixels::{FREE, FreePixels, free_magnitude};
@@ -15,15 +15,16 @@ use warpstride_core::text::shortest;
 /// Pixels that are read together: 16 MiB in single precision.
 const BLOCK_PIXELS: usize = 1 << 22;
 
-/// √counts (frame, row, column), zero frequency at (0, 0); −1 where the pixel is masked, −2 − √counts where it is free. Copies
-/// share them.
+/// √counts (frame, row, column), zero frequency at (0, 0); −1 where the pixel is masked, −2 −
+/// √counts where it is free. Copies share them.
 #[derive(Debug, Clone)]
 pub enum Magnitudes {
     /// In memory.
     Memory(ArcArray<f32, Ix3>),
     /// In a temporary file.
     Scratch(Arc<StoredMagnitudes>),
-    /// In the memory of the device that computes ([`GpuEngine::with_magnitudes`](super::cuda::GpuEngine::with_magnitudes)).
+    /// In the memory of the device that computes
+    /// ([`GpuEngine::with_magnitudes`](super::cuda::GpuEngine::with_magnitudes)).
     Device(Arc<DeviceMagnitudes>),
 }
 
@@ -52,7 +53,8 @@ enum Kept {
 }
 
 impl Magnitudes {
-    /// Those of `scan` with the free pixels of `recipe`, where the scan itself is; and Σ I over the free pixels.
+    /// Those of `scan` with the free pixels of `recipe`, where the scan itself is; and Σ I over the
+    /// free pixels.
     pub(super) fn new(scan: &Scan, recipe: &Recipe) -> Result<(Self, f64), ScratchError> {
         if scan.is_elsewhere() {
             if recipe.free_pixels > 0.0 {
@@ -128,7 +130,8 @@ impl Magnitudes {
         }
     }
 
-    /// Valid pixels of each frame, without free ones, and the largest sum of a frame's counts over them.
+    /// Valid pixels of each frame, without free ones, and the largest sum of a frame's counts over
+    /// them.
     ///
     /// # Errors
     /// The temporary file cannot be read.
@@ -179,8 +182,8 @@ impl Magnitudes {
         }
     }
 
-    /// Calls `visit` with the number of a first frame and the values of some frames from there on, until it has had all frames in
-    /// their order.
+    /// Calls `visit` with the number of a first frame and the values of some frames from there on,
+    /// until it has had all frames in their order.
     ///
     /// # Errors
     /// The temporary file cannot be read, or an error of `visit`.
@@ -275,8 +278,8 @@ fn free_counts(magnitudes: &Array3<f32>) -> Vec<f64> {
     frames.map(of_frame).collect()
 }
 
-/// √counts of frames from `first` on with the zero frequency moved from (rows/2, columns/2) to (0, 0); −1 where masked, −2 −
-/// √counts where free.
+/// √counts of frames from `first` on with the zero frequency moved from (rows/2, columns/2) to (0,
+/// 0); −1 where masked, −2 − √counts where free.
 fn of_frames(
     scan: &Scan,
     recipe: &Recipe,

@@ -10,8 +10,8 @@ use warpstride_core::run::MemoryEstimate;
 /// Values of a set of waves that the GPU holds together where an engine has no batches: 128 MiB.
 const TOGETHER: usize = 1 << 24;
 
-/// Frames that the GPU works on together where an engine has no batches, with `waves` values of exit
-/// waves each.
+/// Frames that the GPU works on together where an engine has no batches, with `waves` values of
+/// exit waves each.
 pub(super) fn frames_together(waves: usize) -> usize {
     (TOGETHER / waves.max(1)).max(1)
 }
@@ -68,12 +68,14 @@ pub fn memory_estimate(
         .saturating_mul(8)
         .saturating_add(object.saturating_mul(64))
         .saturating_add(probe.saturating_mul(64));
-    // On the CPU regions have four copies of the object and its momentum; on a GPU they have those of their parts, packed twice for a merge.
+    // On the CPU regions have four copies of the object and its momentum; on a GPU they have those
+    // of their parts, packed twice for a merge.
     let shape = [frames, modes, rows, columns];
     let uses_regions = |e: &EngineSpec| e.uses_regions(shape, object_shape);
     let regions = recipe.engines.iter().any(uses_regions);
     let copies = if regions { object } else { 0 };
-    // The four parts of an object overlap by windows and some tiles, those of a small one have all of it. Object and momentum, copied and packed.
+    // The four parts of an object overlap by windows and some tiles, those of a small one have all
+    // of it. Object and momentum, copied and packed.
     let wider =
         |of_object: usize, of_window: usize| 1.0 + 2.0 * of_window as f64 / of_object.max(1) as f64;
     let overlap = wider(object_shape[0], rows.saturating_add(48))
@@ -86,8 +88,9 @@ pub fn memory_estimate(
         .saturating_add(slices.saturating_mul(complex))
         .saturating_add(object.saturating_mul(9 * complex))
         .saturating_add(copies.saturating_mul(10 * complex));
-    // Shapes of variations, their changes, sums and spectra, coefficients and their changes; on the CPU the sums of each eighth frame of a
-    // part of the batch besides, on a GPU the equations of its frames.
+    // Shapes of variations, their changes, sums and spectra, coefficients and their changes; on the
+    // CPU the sums of each eighth frame of a part of the batch besides, on a GPU the equations of
+    // its frames.
     let varied = wide(recipe.opr_modes.min(MOST));
     let of_frames = varied.saturating_mul(wide(frames).saturating_mul(16));
     let groups = wide(batch).div_ceil(96).saturating_add(6);
@@ -99,9 +102,9 @@ pub fn memory_estimate(
     let equations = wide(batch).saturating_mul(varied * (varied + 1) * 4);
     let varied = (varied.saturating_mul(frame).saturating_mul(48))
         .saturating_add(of_frames.saturating_add(equations));
-    // Exit waves, their work copy and cuFFT's work area, magnitudes; a batch's four sets of waves and
-    // cuFFT's work area; object with sums, directions and momentum.
-    // The fused step has the exit waves only, perhaps in bf16, in passes those of a group besides.
+    // Exit waves, their work copy and cuFFT's work area, magnitudes; a batch's four sets of waves
+    // and cuFFT's work area; object with sums, directions and momentum. The fused step has the exit
+    // waves only, perhaps in bf16, in passes those of a group besides.
     let near = recipe.data.is_near_field();
     let ideal = recipe.detector.is_ideal();
     let plan = StepPlan::on_hopper(recipe.gpu.step, [frames, modes, rows, columns])
@@ -111,15 +114,15 @@ pub fn memory_estimate(
         .with_waves(recipe.gpu.waves);
     let separate = |e: &EngineSpec| e.name.projects() && e.subpixel == Some(true);
     let fused = plan.is_fused() && !recipe.engines.iter().any(separate);
-    // Fused conjugate gradients keep the spectra and the gradients of all frames in all modes, for several modes the slopes of
-    // the losses.
+    // Fused conjugate gradients keep the spectra and the gradients of all frames in all modes, for
+    // several modes the slopes of the losses.
     let fuses = rows == columns && matches!(rows, 64 | 128) && !near && of_mode == 1 && ideal;
     let several = modes > 1;
     let of_pixel = wide(modes).saturating_mul(16) + if several { 4 } else { 0 };
     let searches = |e: &&EngineSpec| e.name == EngineName::Ml && e.noise != Some(Noise::Gaussian);
     let slices = wide(slices_of(u32::try_from(frames).unwrap_or(u32::MAX)) as usize);
-    // At exact positions the shifted probes besides. There and for several modes, the waves of a slice in all modes and those of
-    // one mode.
+    // At exact positions the shifted probes besides. There and for several modes, the waves of a
+    // slice in all modes and those of one mode.
     let of_slices = slices.saturating_mul(probe.saturating_add(frame).saturating_mul(8));
     let of_search = |e: &EngineSpec| {
         let (shifted, sliced) = if e.subpixel == Some(false) {
@@ -154,7 +157,8 @@ pub fn memory_estimate(
         GpuWaves::F32 => 8,
         GpuWaves::Bf16 => 12,
     };
-    // Intensities of some frames twice, with the orders of a line or derivatives by positions, and sums of each pixel.
+    // Intensities of some frames twice, with the orders of a line or derivatives by positions, and
+    // sums of each pixel.
     let refines = recipe.fit_frame_scales || !recipe.positions.refine.is_empty();
     let searched_for = recipe.engines.iter().any(|e| e.name == EngineName::Ml);
     let arrays = match (searched_for, refines) {
@@ -214,7 +218,8 @@ pub fn mask_bytes(scan: &Scan) -> u64 {
     }
 }
 
-/// Bytes of host memory that such a run with a GPU needs besides its counts and √counts, which may be elsewhere.
+/// Bytes of host memory that such a run with a GPU needs besides its counts and √counts, which may
+/// be elsewhere.
 #[must_use]
 pub fn host_besides(shape: [usize; 4], object_shape: [usize; 2], recipe: &Recipe) -> u64 {
     let [frames, _, rows, columns] = shape.map(|n| n as u64);
@@ -242,8 +247,8 @@ mod tests {
     fn a_second_mode_costs_its_exit_waves() {
         let of = |modes| memory_estimate([10, modes, 64, 64], [200, 200], &Recipe::default());
         let (one, two) = (of(1), of(2));
-        // The waves, their spectra and the spectra in the checkpoint; with a GPU only the last of them
-        // are on the host.
+        // The waves, their spectra and the spectra in the checkpoint; with a GPU only the last of
+        // them are on the host.
         let (waves, probe) = (10 * 4096 * 8, 4096 * 64);
         assert_eq!(two.cpu - one.cpu, 3 * waves + probe);
         assert_eq!(two.gpu_host - one.gpu_host, waves + probe);

@@ -1,4 +1,5 @@
-//! The memory that a reconstruction needs on one device or several, and how counts travel where it is too small.
+//! The memory that a reconstruction needs on one device or several, and how counts travel where it
+//! is too small.
 
 use super::{CountCodes, EngineSpec, Ranks, Recipe, StreamPlan, host_besides, memory_estimate};
 use warpstride_core::run::{BackendKind, MemoryEstimate, MemoryRequestError, OutOfMemory};
@@ -8,7 +9,8 @@ use warpstride_cuda::gpu::{CudaDevice, EmulatedDevice, GpuError};
 /// What does not fit, for messages.
 pub const WHAT: &str = "the reconstruction";
 
-/// The sizes of a reconstruction, from which follows the memory that it needs on one device or several.
+/// The sizes of a reconstruction, from which follows the memory that it needs on one device or
+/// several.
 #[derive(Debug, Clone)]
 pub struct MemoryRequest {
     /// (frames, modes, rows, columns)
@@ -25,7 +27,8 @@ pub struct MemoryRequest {
     pub in_scratch: Option<u64>,
 }
 
-/// Bytes of free device memory that blocks of counts leave free besides a fiftieth, for what the estimate does not count.
+/// Bytes of free device memory that blocks of counts leave free besides a fiftieth, for what the
+/// estimate does not count.
 const RESERVE: u64 = 256 << 20;
 
 /// Bytes of free memory of a GPU.
@@ -52,8 +55,8 @@ impl MemoryRequest {
         self.recipe.engines.iter().all(divided)
     }
 
-    /// Bytes that each of `devices` devices needs besides what it would need alone for its frames: the sums of all devices,
-    /// and the counts of its own frames beside those of all.
+    /// Bytes that each of `devices` devices needs besides what it would need alone for its frames:
+    /// the sums of all devices, and the counts of its own frames beside those of all.
     fn exchanged(&self, devices: usize) -> u64 {
         if devices <= 1 {
             return 0;
@@ -62,7 +65,8 @@ impl MemoryRequest {
         let [frames, modes, rows, columns] = self.shape.map(wide);
         let pixels = rows.saturating_mul(columns);
         let object = wide(self.object_shape[0]).saturating_mul(wide(self.object_shape[1]));
-        // Numbers in fixed point of 8 bytes, sums and weights of 12, also those of the device itself.
+        // Numbers in fixed point of 8 bytes, sums and weights of 12, also those of the device
+        // itself.
         let sums = object.saturating_mul(20 * (wide(devices) + 1));
         let probe = (24 * pixels).saturating_mul(12 * (modes + 1));
         let own = frames.div_ceil(wide(devices)).saturating_mul(4 * pixels);
@@ -83,7 +87,8 @@ impl MemoryRequest {
         }
     }
 
-    /// What the processes of a host need together on the CPU: each of them all counts, but only the exit waves of its frames.
+    /// What the processes of a host need together on the CPU: each of them all counts, but only the
+    /// exit waves of its frames.
     #[must_use]
     pub fn of_processes(&self, ranks: &Ranks) -> MemoryEstimate {
         let [frames, modes, rows, columns] = self.shape;
@@ -98,7 +103,8 @@ impl MemoryRequest {
         }
     }
 
-    /// How counts travel from a host with memory `host` to each of its `devices` devices, with `free` bytes; `None` if all are there.
+    /// How counts travel from a host with memory `host` to each of its `devices` devices, with
+    /// `free` bytes; `None` if all are there.
     ///
     /// # Errors
     /// Less memory than a run needs with any blocks of counts.
@@ -154,12 +160,14 @@ impl MemoryRequest {
         );
         match choose(limit)? {
             None => Ok(None),
-            // Blocks fill the memory up to the limit, and not all that is free can be had in large pieces.
+            // Blocks fill the memory up to the limit, and not all that is free can be had in large
+            // pieces.
             Some(_) => choose(limit.min((free - free / 50).saturating_sub(RESERVE))),
         }
     }
 
-    /// Checks that the system gives the `bytes` of a run on the CPU besides the counts that have been read.
+    /// Checks that the system gives the `bytes` of a run on the CPU besides the counts that have
+    /// been read.
     fn check_allocation(&self, bytes: u64) -> Result<(), OutOfMemory> {
         let [frames, _, rows, columns] = self.shape;
         let counts = (frames * rows * columns) as u64 * 4;
@@ -174,8 +182,8 @@ impl MemoryRequest {
         })
     }
 
-    /// Checks that the run fits before its data are prepared; `host` was available before they were read, and `ranks` processes
-    /// divide the frames. Counts are taken to need 32 bits.
+    /// Checks that the run fits before its data are prepared; `host` was available before they were
+    /// read, and `ranks` processes divide the frames. Counts are taken to need 32 bits.
     ///
     /// # Errors
     /// It does not fit, or a GPU does not say how much memory is free.

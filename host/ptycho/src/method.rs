@@ -5,7 +5,8 @@ use super::batch_shares::{FRAMES_OF_DEVICE, SHARES};
 use super::likelihood::LikelihoodMethod;
 use super::updates::{Denominator, Smoothness};
 
-/// Pixels of all modes in a batch from which on devices divide it; twice as many of small frames, which take half the time.
+/// Pixels of all modes in a batch from which on devices divide it; twice as many of small frames,
+/// which take half the time.
 const PIXELS_TO_DIVIDE: usize = 6_000_000;
 /// Pixels of a small frame.
 const SMALL_FRAME: usize = 128 * 128;
@@ -52,8 +53,9 @@ impl Coefficients {
         }
     }
 
-    /// Whether a + b c = 1, as in all engines: ψ ← P·O + b F⁻¹[(Π − 1) F[(1−c) ψ + c P·O]] then, because the weight of the old ψ
-    /// besides, 1 − a − b c, is 0. The kernels of fused steps compute this.
+    /// Whether a + b c = 1, as in all engines: ψ ← P·O + b F⁻¹[(Π − 1) F[(1−c) ψ + c P·O]] then,
+    /// because the weight of the old ψ besides, 1 − a − b c, is 0. The kernels of fused steps
+    /// compute this.
     #[must_use]
     pub fn ends_at_model(self) -> bool {
         (self.a + self.b * self.c - 1.0).abs() < 1e-12
@@ -86,7 +88,8 @@ pub struct BatchMethod {
     pub order: BatchOrder,
     /// How the steps are chosen.
     pub update: BatchUpdate,
-    /// Whether the batches are those of the regions of the scan, each of which has its own copy of object and probe.
+    /// Whether the batches are those of the regions of the scan, each of which has its own copy of
+    /// object and probe.
     pub regions: bool,
 }
 
@@ -114,7 +117,8 @@ pub enum BatchUpdate {
 }
 
 impl BatchMethod {
-    /// Whether so many devices can divide the batches of a scan of `frames` frames: two or four, with four frames of a batch for each.
+    /// Whether so many devices can divide the batches of a scan of `frames` frames: two or four,
+    /// with four frames of a batch for each.
     pub fn divides_among(&self, devices: usize, frames: usize) -> bool {
         devices > 1
             && SHARES.is_multiple_of(devices)
@@ -122,8 +126,10 @@ impl BatchMethod {
             && self.smoothness().is_none()
     }
 
-    /// Whether devices that divide batches of frames with so many modes, rows and columns take less time than if each computes all of them: what they
-    /// exchange in a batch takes about 0.1 ms, and much longer if its windows are spread over the object (docs/optimisation-log.md, section 31).
+    /// Whether devices that divide batches of frames with so many modes, rows and columns take less
+    /// time than if each computes all of them: what they exchange in a batch takes about 0.1 ms,
+    /// and much longer if its windows are spread over the object (docs/optimisation-log.md, section
+    /// 31).
     pub fn gains_by_division(&self, frames: usize, of_frame: [usize; 3]) -> bool {
         let pixels = of_frame
             .into_iter()

@@ -1,14 +1,15 @@
 //! The iterations of a run that have all metrics.
 //!
-//! err_phot, R and R_free of an iteration are computed by the next one, which transforms their model
-//! anyway, or by an extra transform at the end of a run. The choice depends on the number of the iteration
-//! in the run and in its engine only, so a resumed run has the same history as an uninterrupted one.
+//! err_phot, R and R_free of an iteration are computed by the next one, which transforms their
+//! model anyway, or by an extra transform at the end of a run. The choice depends on the number of
+//! the iteration in the run and in its engine only, so a resumed run has the same history as an
+//! uninterrupted one.
 
 use super::step::StepMetrics;
 use super::{EngineSpec, Recipe, StopRule};
 
-/// Number of iterations of an engine from one check of its stopping rules to the next; they average over
-/// as many.
+/// Number of iterations of an engine from one check of its stopping rules to the next; they average
+/// over as many.
 pub(super) const STOP_WINDOW: usize = 10;
 
 /// When all metrics are computed.
@@ -27,8 +28,8 @@ impl MetricsSchedule {
         }
     }
 
-    /// The metrics that the next step computes: in iteration `iteration` of the engine `spec`, which is
-    /// iteration `total` of the run, both from 1.
+    /// The metrics that the next step computes: in iteration `iteration` of the engine `spec`,
+    /// which is iteration `total` of the run, both from 1.
     pub(super) fn of_step(self, spec: &EngineSpec, iteration: usize, total: usize) -> StepMetrics {
         let start = match iteration {
             // The last iteration of the engine before has all metrics.
@@ -41,8 +42,8 @@ impl MetricsSchedule {
         }
     }
 
-    /// Whether iteration `iteration` of the engine `spec`, which is iteration `total` of the run, has all
-    /// metrics.
+    /// Whether iteration `iteration` of the engine `spec`, which is iteration `total` of the run,
+    /// has all metrics.
     fn has_all(self, spec: &EngineSpec, iteration: usize, total: usize) -> bool {
         // Batches and conjugate gradients compare the model with the counts to update it.
         let at_no_cost = !spec.name.projects();

@@ -1,14 +1,15 @@
-//! Multislice: a thick specimen as slices O_1 … O_N with distances Δz_s between them (Maiden, Humphry & Rodenburg, J. Opt. Soc.
-//! Am. A 29, 1606 (2012)).
+//! Multislice: a thick specimen as slices O_1 … O_N with distances Δz_s between them (Maiden,
+//! Humphry & Rodenburg, J. Opt. Soc. Am. A 29, 1606 (2012)).
 //!
-//! The wave at the first slice is the probe, ψ_1 = S\[P\], and from each slice to the next it propagates through free space,
+//! The wave at the first slice is the probe, ψ_1 = S\[P\], and from each slice to the next it
+//! propagates through free space,
 //!
 //! ```text
 //! ψ_{s+1} = A_s[ψ_s · O_s],   A_s e = F⁻¹[exp(iκ Δz_s) · F e],   κ(f) = (2π/λ) (√(1 − (λf)²) − 1),  0 where λ|f| > 1
 //! ```
 //!
-//! on the grid of the frame's window, which is periodic. The exit wave ψ_N · O_N travels to the detector. This module has
-//! what the engines of both back ends share.
+//! on the grid of the frame's window, which is periodic. The exit wave ψ_N · O_N travels to the
+//! detector. This module has what the engines of both back ends share.
 
 use super::recipe::{LARGEST_DISTANCE, REFINE_FROM, SliceDistance, SliceOptions};
 use super::{ProblemError, Recipe, Values};
@@ -55,7 +56,8 @@ pub struct SlicePlan {
 }
 
 impl SlicePlan {
-    /// That of a recipe, with the wavelength and the object pixel (row, column), m; `None` for a thin specimen.
+    /// That of a recipe, with the wavelength and the object pixel (row, column), m; `None` for a
+    /// thin specimen.
     pub(super) fn new(options: &SliceOptions, wavelength: f64, pixel: [f64; 2]) -> Option<Self> {
         options.are_on().then(|| Self {
             wavelength,
@@ -73,7 +75,8 @@ impl SlicePlan {
         self.distances.len() + 1
     }
 
-    /// κ of an array of `rows` × `columns` (row, column), zero frequency at (0, 0), rad/m; `None` where waves are evanescent.
+    /// κ of an array of `rows` × `columns` (row, column), zero frequency at (0, 0), rad/m; `None`
+    /// where waves are evanescent.
     #[must_use]
     pub fn kappa(&self, rows: usize, columns: usize) -> Vec<Option<f64>> {
         let square = |k: usize, n: usize, pixel: f64| {
@@ -89,8 +92,9 @@ impl SlicePlan {
         (0..rows * columns).map(value).collect()
     }
 
-    /// λΔz/(nΔ²) of the largest distance, for windows of `shape` (rows, columns): above 1 the phase of the transfer function changes by more than π
-    /// from one frequency to the next, so that light leaves the window on one side and enters it on the other.
+    /// λΔz/(nΔ²) of the largest distance, for windows of `shape` (rows, columns): above 1 the phase
+    /// of the transfer function changes by more than π from one frequency to the next, so that
+    /// light leaves the window on one side and enters it on the other.
     #[must_use]
     pub fn spread(&self, shape: [usize; 2]) -> f64 {
         let longest = self.distances.iter().copied().fold(0.0, f64::max);
@@ -106,8 +110,8 @@ impl SlicePlan {
         4.0 * finest * finest / self.wavelength
     }
 
-    /// A note if light leaves the window on one side and enters it on the other, or if slices are so near that they cannot be told
-    /// apart.
+    /// A note if light leaves the window on one side and enters it on the other, or if slices are
+    /// so near that they cannot be told apart.
     pub(super) fn note(&self, shape: [usize; 2]) -> Option<String> {
         let spread = self.spread(shape);
         let nearest = self.distances.iter().copied().fold(f64::INFINITY, f64::min);
@@ -131,8 +135,8 @@ impl SlicePlan {
     }
 }
 
-/// What a scan and the distances between the slices of a recipe say about its model, if that is doubtful: near fields, which have no
-/// slices, or light that leaves the windows of the frames.
+/// What a scan and the distances between the slices of a recipe say about its model, if that is
+/// doubtful: near fields, which have no slices, or light that leaves the windows of the frames.
 #[must_use]
 pub fn slices_note(scan: &Scan, recipe: &Recipe) -> Option<String> {
     let [_, rows, columns] = scan.shape();
@@ -150,7 +154,8 @@ pub(crate) fn factor(kappa: Option<f64>, distance: f64) -> Complex<f64> {
     kappa.map_or(Complex::default(), |kappa| Complex::cis(kappa * distance))
 }
 
-/// Takes waves through the slices of a specimen in double precision. A clone has the same factors in memory.
+/// Takes waves through the slices of a specimen in double precision. A clone has the same factors
+/// in memory.
 pub(super) struct SlicePropagator {
     shape: [usize; 2],
     fft: Fft2<f64>,
@@ -188,8 +193,8 @@ impl SlicePropagator {
         }
     }
 
-    /// Replaces `wave`, that at the first slice, by the exit wave behind the last one, of the window with this corner on `slices` (slice, row,
-    /// column).
+    /// Replaces `wave`, that at the first slice, by the exit wave behind the last one, of the
+    /// window with this corner on `slices` (slice, row, column).
     pub(super) fn make_exit_wave(
         &mut self,
         wave: &mut [Complex<f64>],
@@ -235,10 +240,11 @@ pub(super) fn at_limit(distances: &[f64], start: &[f64]) -> Vec<bool> {
 
 /// The distances between slices, and how they are refined.
 ///
-/// An iteration gives for every distance the Gauss–Newton step r = Σ Re⟨c, χ⟩/Σ|c|² of the waves behind it, c = ∂ψ/∂Δz, at the present
-/// slices. These have adapted to the present distance, so that r has the right sign, but only about a thousandth of the
-/// distance to the minimum that slices and distances have together. Each step is therefore r times a relaxation, at most 3 % of the
-/// distance; the relaxation grows while steps go to one side, and falls when they change sides.
+/// An iteration gives for every distance the Gauss–Newton step r = Σ Re⟨c, χ⟩/Σ|c|² of the waves
+/// behind it, c = ∂ψ/∂Δz, at the present slices. These have adapted to the present distance, so
+/// that r has the right sign, but only about a thousandth of the distance to the minimum that
+/// slices and distances have together. Each step is therefore r times a relaxation, at most 3 % of
+/// the distance; the relaxation grows while steps go to one side, and falls when they change sides.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Distances {
     /// Present distances, m.
@@ -285,7 +291,8 @@ impl Distances {
         }
     }
 
-    /// What a saved state has of them: (distance, relaxation) and (r, start) of each, then 1 if all are one number, or 0.
+    /// What a saved state has of them: (distance, relaxation) and (r, start) of each, then 1 if all
+    /// are one number, or 0.
     pub(crate) fn state(&self) -> (String, Values) {
         let each = self.values.iter().zip(&self.relaxation).zip(&self.start);
         let mut values: Vec<Complex<f64>> = each
@@ -297,13 +304,15 @@ impl Distances {
         (STATE.to_owned(), Values::F64(values))
     }
 
-    /// Takes what [`Self::state`] has saved, with the start, which may be that of an earlier result; `None`, and nothing is taken, if `saved` has other distances.
+    /// Takes what [`Self::state`] has saved, with the start, which may be that of an earlier
+    /// result; `None`, and nothing is taken, if `saved` has other distances.
     pub(crate) fn restore(&mut self, saved: Option<&Values>) -> Option<()> {
         let Some(Values::F64(saved)) = saved else {
             return None;
         };
         let gaps = self.values.len();
-        // Earlier checkpoints have neither the start nor whether all are one number: both are those of the recipe.
+        // Earlier checkpoints have neither the start nor whether all are one number: both are those
+        // of the recipe.
         let complete = saved.len() == 2 * gaps + 1;
         if !complete && saved.len() != 2 * gaps {
             return None;

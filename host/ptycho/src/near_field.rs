@@ -1,14 +1,16 @@
 //! Fresnel propagation of exit waves to a detector in the near field.
 //!
-//! The detector wave is D ψ = F⁻¹[K · F ψ] with the unitary discrete Fourier transform F and the transfer function of free space
+//! The detector wave is D ψ = F⁻¹[K · F ψ] with the unitary discrete Fourier transform F and the
+//! transfer function of free space
 //!
 //! ```text
 //! K(f) = exp(2πi (z/λ) (√(1 − (λf)²) − 1)),  0 where λ|f| > 1
 //! ```
 //!
-//! (angular spectrum without the plane wave's own phase: J. Goodman, Introduction to Fourier Optics, section 3.10), z the
-//! effective distance and f the frequencies of the object's pixels. Magnitudes have the frame's pixel (rows/2, columns/2) at
-//! (0, 0), as in the far field; the factors below therefore have the phase ramp of that cyclic shift too.
+//! (angular spectrum without the plane wave's own phase: J. Goodman, Introduction to Fourier
+//! Optics, section 3.10), z the effective distance and f the frequencies of the object's pixels.
+//! Magnitudes have the frame's pixel (rows/2, columns/2) at (0, 0), as in the far field; the
+//! factors below therefore have the phase ramp of that cyclic shift too.
 
 mod misfit;
 
@@ -45,7 +47,8 @@ impl NearField {
         })
     }
 
-    /// The transfer function K of an array of `rows` × `columns` (row, column), zero frequency at (0, 0).
+    /// The transfer function K of an array of `rows` × `columns` (row, column), zero frequency at
+    /// (0, 0).
     #[must_use]
     pub fn transfer(&self, rows: usize, columns: usize) -> Array2<Complex<f64>> {
         let turns = self.distance / self.wavelength;
@@ -63,7 +66,8 @@ impl NearField {
         })
     }
 
-    /// K (row, column) times the phase ramp that moves pixel (rows/2, columns/2) of the detector wave to (0, 0).
+    /// K (row, column) times the phase ramp that moves pixel (rows/2, columns/2) of the detector
+    /// wave to (0, 0).
     pub(crate) fn factors(&self, [rows, columns]: [usize; 2]) -> Vec<Complex<f64>> {
         let ramp = |n: usize| -> Vec<Complex<f64>> {
             // The phase in turns, reduced exactly in integers.
@@ -78,7 +82,8 @@ impl NearField {
         transfer.indexed_iter().map(factor).collect()
     }
 
-    /// The wave at the specimen (row, column) whose detector wave is `frame`, with the detector's pixels in their places.
+    /// The wave at the specimen (row, column) whose detector wave is `frame`, with the detector's
+    /// pixels in their places.
     pub(super) fn at_specimen(&self, frame: &Array2<Complex<f64>>) -> Array2<Complex<f64>> {
         let (rows, columns) = frame.dim();
         let mut wave = roll(frame, rows - rows / 2, columns - columns / 2);
@@ -90,8 +95,8 @@ impl NearField {
     }
 }
 
-/// The unitary transform of waves (row, column) to the detector and back, in double precision; the detector's pixel
-/// (rows/2, columns/2) is at (0, 0).
+/// The unitary transform of waves (row, column) to the detector and back, in double precision; the
+/// detector's pixel (rows/2, columns/2) is at (0, 0).
 pub(super) struct Propagator {
     shape: [usize; 2],
     fft: Fft2<f64>,
@@ -109,8 +114,9 @@ impl Propagator {
         }
     }
 
-    /// Propagates a wave to the detector, in place. In the near field it is first shifted back by `fraction` (rows, columns),
-    /// pixels: that of the frame whose probe is shifted by as much, otherwise 0.
+    /// Propagates a wave to the detector, in place. In the near field it is first shifted back by
+    /// `fraction` (rows, columns), pixels: that of the frame whose probe is shifted by as much,
+    /// otherwise 0.
     pub(super) fn propagate_to_detector(&mut self, wave: &mut [Complex<f64>], fraction: [f64; 2]) {
         self.fft.forward(wave);
         if let Some(factors) = &self.factors {

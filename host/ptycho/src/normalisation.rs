@@ -1,8 +1,8 @@
 //! What the intensities leave open: the scale between object and probe, and unitary mixtures of the
 //! probe's modes. Engines without exit waves fix both every few iterations, so that neither drifts.
 //!
-//! The probe keeps its power at the start, and the object takes the inverse factor. The modes are the
-//! eigenvectors of their Gram matrix, strongest first (Thibault & Menzel 2013).
+//! The probe keeps its power at the start, and the object takes the inverse factor. The modes are
+//! the eigenvectors of their Gram matrix, strongest first (Thibault & Menzel 2013).
 
 use nalgebra::DMatrix;
 use num_complex::Complex;
@@ -20,7 +20,8 @@ pub(crate) struct Normalisation {
 }
 
 impl Normalisation {
-    /// Only the factor, without a mixture of modes: of modes of which the first one varies from frame to frame.
+    /// Only the factor, without a mixture of modes: of modes of which the first one varies from
+    /// frame to frame.
     pub(crate) fn only_scale(&mut self) {
         let modes = (self.mixture.len() as f64).sqrt() as usize;
         let factor = Complex::new(1.0 / self.object, 0.0);
@@ -35,7 +36,8 @@ impl Normalisation {
 }
 
 /// The normalisation of modes whose Gram matrix ⟨P_m, P_n⟩ (m, n) is `gram` to the total power
-/// `power`, or their own if that is not given; `None` for a dark probe or values that are not finite.
+/// `power`, or their own if that is not given; `None` for a dark probe or values that are not
+/// finite.
 pub(crate) fn normalisation(gram: &[Complex<f64>], power: Option<f64>) -> Option<Normalisation> {
     let modes = (gram.len() as f64).sqrt() as usize;
     let matrix = DMatrix::from_fn(modes, modes, |m, n| gram[m * modes + n]);

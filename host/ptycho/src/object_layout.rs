@@ -1,4 +1,5 @@
-//! Where the windows of the frames lie on the object, how they move during the exposures, and the slices of the object.
+//! Where the windows of the frames lie on the object, how they move during the exposures, and the
+//! slices of the object.
 
 use super::fly::{FlyPaths, to_middles};
 use super::multislice::SlicePlan;
@@ -21,7 +22,8 @@ impl ObjectLayout {
     /// That of `scan` with `recipe`.
     ///
     /// # Errors
-    /// Returns [`ProblemError`] if the scan's positions or sizes, or options of the recipe, do not go with each other.
+    /// Returns [`ProblemError`] if the scan's positions or sizes, or options of the recipe, do not
+    /// go with each other.
     pub(super) fn new(scan: &Scan, recipe: &Recipe) -> Result<Self, ProblemError> {
         let [frames, rows, columns] = scan.shape();
         let mut centring = recipe

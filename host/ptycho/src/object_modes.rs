@@ -1,8 +1,8 @@
-//! Modes of the object: mutually incoherent states of the specimen, or what vibrations and drifts make of it (Thibault & Menzel,
-//! Nature 494, 68 (2013)).
+//! Modes of the object: mutually incoherent states of the specimen, or what vibrations and drifts
+//! make of it (Thibault & Menzel, Nature 494, 68 (2013)).
 //!
-//! Any unitary mixture of them gives the same intensities. The modes are the eigenvectors of their Gram matrix, weighted by the
-//! fluence, so that what was never lit has no part, strongest first.
+//! Any unitary mixture of them gives the same intensities. The modes are the eigenvectors of their
+//! Gram matrix, weighted by the fluence, so that what was never lit has no part, strongest first.
 
 use super::normalisation::normalisation;
 use ndarray::{Array2, Array3, ArrayView2, Axis, s};
@@ -17,9 +17,9 @@ const SMOOTHING: usize = 2;
 /// Distance between the seeds of the modes' random factors.
 const SEED_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The first object and further modes (mode, row, column), of which `given` are the first ones that are known. Others are the
-/// first object times a random factor, orthogonal to all before them where `fluence` (row, column) is not 0. Returns those
-/// after the first.
+/// The first object and further modes (mode, row, column), of which `given` are the first ones that
+/// are known. Others are the first object times a random factor, orthogonal to all before them
+/// where `fluence` (row, column) is not 0. Returns those after the first.
 pub(super) fn further_modes(
     first: &Array2<Complex<f64>>,
     given: &[Array2<Complex<f64>>],
@@ -99,8 +99,9 @@ fn inner(
     pairs.map(|((a, b), w)| a.conj() * b * *w).sum()
 }
 
-/// Replaces `modes` (mode, row, column) by orthogonal ones under the weight `fluence` (row, column), strongest first; returns the
-/// share of the power in each. Nothing changes for modes without power.
+/// Replaces `modes` (mode, row, column) by orthogonal ones under the weight `fluence` (row,
+/// column), strongest first; returns the share of the power in each. Nothing changes for modes
+/// without power.
 pub(super) fn orthogonalise_objects(
     modes: &mut Array3<Complex<f64>>,
     fluence: &Array2<f64>,

@@ -1,9 +1,11 @@
-//! The orientation of the positions with respect to the frames: the eight flips and swaps, the four classes of them that a
-//! far-field scan can tell apart, and the choice among trial reconstructions.
+//! The orientation of the positions with respect to the frames: the eight flips and swaps, the four
+//! classes of them that a far-field scan can tell apart, and the choice among trial
+//! reconstructions.
 //!
-//! With P′(r) = P*(−r) and O′(r) = O*(−r), the exit wave P′(r) O′(r − x) is ψ*(−r), where ψ(r) = P(r) O(r + x), and
-//! F[ψ*(−r)] = (F ψ)*: the same intensities at the opposite position. So positions whose axes are both inverted are fitted
-//! exactly by the *twin* P′, O′, and only four classes of two orientations each differ in how well they can be fitted.
+//! With P′(r) = P*(−r) and O′(r) = O*(−r), the exit wave P′(r) O′(r − x) is ψ*(−r), where ψ(r) =
+//! P(r) O(r + x), and F[ψ*(−r)] = (F ψ)*: the same intensities at the opposite position. So
+//! positions whose axes are both inverted are fitted exactly by the *twin* P′, O′, and only four
+//! classes of two orientations each differ in how well they can be fitted.
 
 mod of_recipe;
 mod search;
@@ -54,7 +56,8 @@ impl Orientation {
         })
     }
 
-    /// The orientation with both axes inverted, which the conjugate object and probe, turned by 180°, fit exactly as well.
+    /// The orientation with both axes inverted, which the conjugate object and probe, turned by
+    /// 180°, fit exactly as well.
     #[must_use]
     pub const fn twin(self) -> Self {
         Self::new(self.swap_axes, !self.flip_rows, !self.flip_columns)
@@ -159,8 +162,8 @@ impl Serialize for Orientation {
 /// Cosine of the angle between a probe and its twin from which they are the same.
 const SAME: f64 = 0.99;
 
-/// Whether a probe (mode, row, column) is its own twin P*(−r), about the pixel (rows/2, columns/2): a trial from it says
-/// nothing on the twin.
+/// Whether a probe (mode, row, column) is its own twin P*(−r), about the pixel (rows/2, columns/2):
+/// a trial from it says nothing on the twin.
 #[must_use]
 pub fn is_own_twin(probe: &Array3<Complex<f64>>) -> bool {
     let (_, rows, columns) = probe.dim();

@@ -1,4 +1,5 @@
-//! Units in which the positions of a scan are plausible, and positions that are far from the others.
+//! Units in which the positions of a scan are plausible, and positions that are far from the
+//! others.
 
 use super::quantities::Measure;
 use super::read_options::si_units;
@@ -8,13 +9,15 @@ use warpstride_core::text::{Dimension, length, ranges};
 
 /// Steps of a scan that are plausible, in object pixels; the largest is a frame.
 const SMALLEST_STEP: f64 = 2.0;
-/// The smallest step, in object pixels, with which a unit is offered instead of one that makes no sense: electron microscopes take such.
+/// The smallest step, in object pixels, with which a unit is offered instead of one that makes no
+/// sense: electron microscopes take such.
 const SMALLEST_OFFERED: f64 = 0.1;
 /// The most likely step, in frames.
 const USUAL_STEP: f64 = 0.1;
 /// The most likely step of a scan whose frames are not known, m.
 const USUAL_METRES: f64 = 3e-7;
-/// Part of the positions that is not regarded on each side where they extend the whole by more than so many times.
+/// Part of the positions that is not regarded on each side where they extend the whole by more than
+/// so many times.
 const OUTLYING: (f64, f64) = (0.05, 5.0);
 
 /// Object pixels in a step of `step` of the unit.
@@ -54,7 +57,8 @@ pub(super) fn plausible_units(step: f64, pixel: [f64; 2], frame: [usize; 2]) -> 
     units_above(SMALLEST_STEP, step, pixel, frame)
 }
 
-/// Units in which steps of `step` are between so many object pixels and a frame, the likeliest first.
+/// Units in which steps of `step` are between so many object pixels and a frame, the likeliest
+/// first.
 fn units_above(smallest: f64, step: f64, pixel: [f64; 2], frame: [usize; 2]) -> Vec<&'static str> {
     let pixel_size = pixel[0].max(pixel[1]);
     let pixels = smallest..=frame[0].max(frame[1]) as f64;
@@ -71,7 +75,8 @@ pub(super) fn likely_units(step: f64) -> Vec<&'static str> {
     units
 }
 
-/// The least and the greatest of the finite numbers of a column, without single ones that are far away, if there are any.
+/// The least and the greatest of the finite numbers of a column, without single ones that are far
+/// away, if there are any.
 fn extent(positions: &Array2<f64>, axis: usize) -> Option<[f64; 2]> {
     let column = positions.column(axis);
     let mut ordered: Vec<f64> = column.iter().copied().filter(|at| at.is_finite()).collect();
@@ -87,8 +92,8 @@ fn extent(positions: &Array2<f64>, axis: usize) -> Option<[f64; 2]> {
     })
 }
 
-/// Distance of neighbours that `positions` (frame, (row, column)) have on average if they fill their extent, without single ones that
-/// are far away.
+/// Distance of neighbours that `positions` (frame, (row, column)) have on average if they fill
+/// their extent, without single ones that are far away.
 pub(super) fn typical_step(positions: &Array2<f64>) -> f64 {
     let count = positions.nrows().max(1) as f64;
     let [height, width] = [0, 1].map(|axis| {
@@ -172,7 +177,8 @@ impl PositionRemedy {
         }
     }
 
-    /// Other units than that of the file, or metres, with which steps of `step` metres would be plausible.
+    /// Other units than that of the file, or metres, with which steps of `step` metres would be
+    /// plausible.
     fn of_unit(
         unit: Option<PositionUnitOrigin>,
         step: f64,

@@ -66,9 +66,10 @@ pub enum PredictError {
 /// What a result predicts of its scan.
 #[derive(Debug)]
 pub struct Prediction {
-    /// The scan's geometry and positions with the model intensities G ∗ c Σ|D[S P·O]|² + b, over all modes and the points of an exposure, as frames, also
-    /// where the scan is masked; no mask. D is the propagation to the detector, S the frame's subpixel shift, c its intensity scale, G the
-    /// detector's blur and b its background.
+    /// The scan's geometry and positions with the model intensities G ∗ c Σ|D[S P·O]|² + b, over
+    /// all modes and the points of an exposure, as frames, also where the scan is masked; no mask.
+    /// D is the propagation to the detector, S the frame's subpixel shift, c its intensity scale, G
+    /// the detector's blur and b its background.
     pub scan: Scan,
     /// R over the valid pixels, free ones included: Σ w (√I_model − √I)²/Σ w I; `None` without
     /// counts.
@@ -233,7 +234,8 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
     })
 }
 
-/// The propagation of a result, with its wavelength, distances and object pixel; `None` in the far field.
+/// The propagation of a result, with its wavelength, distances and object pixel; `None` in the far
+/// field.
 fn near_field(result: &Reconstruction) -> Option<NearField> {
     let geometry = Geometry {
         wavelength: result.wavelength,

@@ -29,10 +29,11 @@ const FINER: i32 = 5;
 const PER_DEPTH: f64 = 16.0;
 /// Modes with a smaller share of the power are left out of the search.
 const WEAK: f64 = 0.01;
-/// Ratio of the largest to the smallest diameter, below which there is no focus: at an end of the range a beam with a focus is
-/// about as wide as the window.
+/// Ratio of the largest to the smallest diameter, below which there is no focus: at an end of the
+/// range a beam with a focus is about as wide as the window.
 const FLAT: f64 = 1.5;
-/// Side of the window, pixels, up to which the pixels of the focus are refined, and the largest factor.
+/// Side of the window, pixels, up to which the pixels of the focus are refined, and the largest
+/// factor.
 const REFINED: [usize; 2] = [512, 4];
 /// Most bytes of waves and intensities at a time.
 const BYTES: usize = 1 << 29;
@@ -40,15 +41,17 @@ const BYTES: usize = 1 << 29;
 /// Where a probe is smallest along the beam, and its size there.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Focus {
-    /// Distance from the focus to the specimen, m; positive if the specimen is downstream of the focus, as
-    /// `probe.defocus` for `zone-plate` and `gaussian`.
+    /// Distance from the focus to the specimen, m; positive if the specimen is downstream of the
+    /// focus, as `probe.defocus` for `zone-plate` and `gaussian`.
     pub distance: f64,
-    /// The same distance d′ of the model's wave, without the quadratic phase, m: 1/d′ = 1/d + 1/z, with z from specimen to
-    /// detector; as `probe.defocus` for `mean-pattern` and `aperture`. [`FocusSearch::new`] takes z as infinite.
+    /// The same distance d′ of the model's wave, without the quadratic phase, m: 1/d′ = 1/d + 1/z,
+    /// with z from specimen to detector; as `probe.defocus` for `mean-pattern` and `aperture`.
+    /// [`FocusSearch::new`] takes z as infinite.
     pub model_distance: f64,
     /// Size of the intensity of all modes together in the focus.
     pub size: ProbeSize,
-    /// Depth of focus λ/NA² of a uniform disc with the effective area of the far field, m: the focus is not sharper than this.
+    /// Depth of focus λ/NA² of a uniform disc with the effective area of the far field, m: the
+    /// focus is not sharper than this.
     pub depth: f64,
 }
 
@@ -62,7 +65,8 @@ pub enum NoFocus {
     Border,
 }
 
-/// The search for the focus of a probe, which is propagated to planes on both sides of the specimen.
+/// The search for the focus of a probe, which is propagated to planes on both sides of the
+/// specimen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FocusSearch {
     /// The focus, if there is one.
@@ -71,24 +75,28 @@ pub struct FocusSearch {
     /// Why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub none: Option<NoFocus>,
-    /// Farthest planes on both sides of the specimen, m: there the far field's cone is as wide as the window.
+    /// Farthest planes on both sides of the specimen, m: there the far field's cone is as wide as
+    /// the window.
     pub range: f64,
     /// Distance of the planes around the focus, m.
     pub step: f64,
-    /// Planes along the beam, m (0: the specimen, negative: upstream), each with the effective diameter, m:
-    /// that of a uniform disc of the area (Σ I)²/Σ I², with the intensity I of all modes together. It is 2w for a Gaussian beam of the
-    /// 1/e² radius w. In the order of the planes.
+    /// Planes along the beam, m (0: the specimen, negative: upstream), each with the effective
+    /// diameter, m: that of a uniform disc of the area (Σ I)²/Σ I², with the intensity I of all
+    /// modes together. It is 2w for a Gaussian beam of the 1/e² radius w. In the order of the
+    /// planes.
     pub curve: Vec<[f64; 2]>,
 }
 
 impl FocusSearch {
     /// The focus of the probe of a result.
     ///
-    /// The model of the far field leaves a quadratic phase out of the probe; it is put back, so that distances are those of the
-    /// physical wave. `None` as for [`Self::new`], and in the near field.
+    /// The model of the far field leaves a quadratic phase out of the probe; it is put back, so
+    /// that distances are those of the physical wave. `None` as for [`Self::new`], and in the near
+    /// field.
     #[must_use]
     pub fn of_result(of: &Reconstruction) -> Option<Self> {
-        // In a cone beam the factor of the spherical wave varies too fast for the pixels; in a parallel beam there is no focus.
+        // In a cone beam the factor of the spherical wave varies too fast for the pixels; in a
+        // parallel beam there is no focus.
         if matches!(of.propagation, Propagation::NearField { .. }) {
             return None;
         }
@@ -109,11 +117,12 @@ impl FocusSearch {
         Some(search)
     }
 
-    /// Searches for the focus of `probe` (mode, row, column) with pixels `pixel` (row, column), m, by the paraxial transfer function
-    /// exp(−iπλz f²) (Goodman, Introduction to Fourier Optics, section 4.2). The focus has the smallest effective diameter.
+    /// Searches for the focus of `probe` (mode, row, column) with pixels `pixel` (row, column), m,
+    /// by the paraxial transfer function exp(−iπλz f²) (Goodman, Introduction to Fourier Optics,
+    /// section 4.2). The focus has the smallest effective diameter.
     ///
-    /// Of a probe with more than 2048 rows or columns the middle 2048 of the far field are used, of more than 4 million values the
-    /// strongest modes, so that the search takes seconds.
+    /// Of a probe with more than 2048 rows or columns the middle 2048 of the far field are used, of
+    /// more than 4 million values the strongest modes, so that the search takes seconds.
     ///
     /// `None` for a probe without power, with values that are not finite, or without pixels.
     #[must_use]
@@ -310,7 +319,8 @@ fn size_at(
 }
 
 impl FocusSearch {
-    /// Where the specimen is: `88.5 µm upstream`, or nothing if it is in the focus, within the distance of the planes.
+    /// Where the specimen is: `88.5 µm upstream`, or nothing if it is in the focus, within the
+    /// distance of the planes.
     pub(crate) fn side(&self) -> Option<String> {
         let distance = self.focus?.distance;
         if distance.abs() < 0.5 * self.step {

@@ -5,9 +5,10 @@ use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 use warpstride_fft::Fft2;
 
-/// The probe modes (mode, row, column) in a window of the same size in metres with so many rows and columns: the far field keeps
-/// its pixels around the zero frequency, and is 0 in further ones. Photons in those pixels stay the same (the transform is
-/// unitary), so the probe has fewer if far-field pixels with photons are cropped.
+/// The probe modes (mode, row, column) in a window of the same size in metres with so many rows and
+/// columns: the far field keeps its pixels around the zero frequency, and is 0 in further ones.
+/// Photons in those pixels stay the same (the transform is unitary), so the probe has fewer if
+/// far-field pixels with photons are cropped.
 pub(crate) fn with_window(
     probe: &Array3<Complex<f64>>,
     [rows, columns]: [usize; 2],
@@ -32,8 +33,8 @@ pub(crate) fn with_window(
     new
 }
 
-/// The probe modes (mode, row, column) in a window with so many rows and columns of the same size in metres: the pixels around
-/// the middle (rows/2, columns/2), and 0 in further ones.
+/// The probe modes (mode, row, column) in a window with so many rows and columns of the same size
+/// in metres: the pixels around the middle (rows/2, columns/2), and 0 in further ones.
 pub(crate) fn cut_or_padded(
     probe: &Array3<Complex<f64>>,
     [rows, columns]: [usize; 2],
@@ -49,7 +50,8 @@ pub(crate) fn cut_or_padded(
     })
 }
 
-/// A transform of an array with its origin in the middle, at (rows/2, columns/2), before and after it.
+/// A transform of an array with its origin in the middle, at (rows/2, columns/2), before and after
+/// it.
 fn transformed(
     wave: &Array2<Complex<f64>>,
     transform: fn(&mut Fft2<f64>, &mut [Complex<f64>]),

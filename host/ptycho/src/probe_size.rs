@@ -10,17 +10,18 @@ use warpstride_core::text::length;
 /// Size of the intensity of all modes of a probe together, Σ|P|².
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ProbeSize {
-    /// Full width at half maximum, m: the diameter of the disc with the area over which the intensity
-    /// is at least half its maximum. Exact for a Gaussian and for a uniform disc, up to the pixels.
+    /// Full width at half maximum, m: the diameter of the disc with the area over which the
+    /// intensity is at least half its maximum. Exact for a Gaussian and for a uniform disc, up to
+    /// the pixels.
     pub fwhm: f64,
-    /// Standard deviation of the intensity about its centre of mass (row, column), m. Weak light far
-    /// from the centre counts more than in the width at half maximum.
+    /// Standard deviation of the intensity about its centre of mass (row, column), m. Weak light
+    /// far from the centre counts more than in the width at half maximum.
     pub rms: [f64; 2],
 }
 
 impl ProbeSize {
-    /// The size of `probe` (mode, row, column) with pixels `pixel` (row, column), m; `None` if it has
-    /// no power or values that are not finite.
+    /// The size of `probe` (mode, row, column) with pixels `pixel` (row, column), m; `None` if it
+    /// has no power or values that are not finite.
     #[must_use]
     pub fn new(probe: &Array3<Complex<f64>>, pixel: [f64; 2]) -> Option<Self> {
         let (_, rows, columns) = probe.dim();

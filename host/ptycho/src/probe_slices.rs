@@ -6,16 +6,19 @@ const PROBE_BLOCKS: usize = 132 * 6;
 const PROBE_PIXELS: usize = 256;
 /// Largest useful number of slices: with more, adding them up costs more than they gain.
 const MAX_SLICES: usize = 60;
-/// Slices come in as many, if there are frames and memory enough, so that 2, 3, 4, 6 or 12 devices can have whole ones.
+/// Slices come in as many, if there are frames and memory enough, so that 2, 3, 4, 6 or 12 devices
+/// can have whole ones.
 const TOGETHER: usize = 12;
 /// Most bytes of the sums of all slices.
 const MOST_BYTES: usize = 256 << 20;
 /// Bytes of the sums of a pixel: a complex number and a weight.
 const BYTES: usize = 12;
 
-/// Slices of the frames in a probe update of `pixels` pixels in all modes: the smallest multiple of 12 whose blocks fill an H200 to 95 % whenever they
-/// run. In a trial there (benches/runs/2026-11-25-h200), 1457 frames of 128², ms: 0.066 with 12 slices (0.97 of all blocks at a time), 0.067 with 24 (0.97 twice), 0.071 with 18 and 25.
-/// Fewer if there are fewer frames, or if they would take too much memory: a number that divides 12 then.
+/// Slices of the frames in a probe update of `pixels` pixels in all modes: the smallest multiple of
+/// 12 whose blocks fill an H200 to 95 % whenever they run. In a trial there
+/// (benches/runs/2026-11-25-h200), 1457 frames of 128², ms: 0.066 with 12 slices (0.97 of all
+/// blocks at a time), 0.067 with 24 (0.97 twice), 0.071 with 18 and 25. Fewer if there are fewer
+/// frames, or if they would take too much memory: a number that divides 12 then.
 pub(super) fn probe_slices(pixels: usize, frames: usize) -> usize {
     let blocks = pixels.div_ceil(PROBE_PIXELS).max(1);
     let fills = |slices: &usize| {

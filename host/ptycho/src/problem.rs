@@ -33,7 +33,8 @@ pub struct Problem {
     pub positions: PixelPositions,
     /// Start object (row, column); of an object with layers the first.
     pub object: Array2<Complex<f64>>,
-    /// The other layers of the start object (layer − 1, row, column); none for an object with one layer.
+    /// The other layers of the start object (layer − 1, row, column); none for an object with one
+    /// layer.
     pub more_layers: Array3<Complex<f64>>,
     /// Motion during the exposures.
     pub(crate) fly: FlyPaths,
@@ -69,8 +70,8 @@ pub struct Problem {
     pub opr_modes: usize,
     /// First iteration of the run that updates them.
     pub opr_from: usize,
-    /// Variations from which the run starts, at most `opr_modes` of them for all frames; the others, all of them with `None`, are formed when
-    /// they are first updated.
+    /// Variations from which the run starts, at most `opr_modes` of them for all frames; the
+    /// others, all of them with `None`, are formed when they are first updated.
     pub start_variations: Option<VariableProbe>,
     /// Seed of random choices.
     pub seed: u64,
@@ -79,7 +80,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Prepares `scan` for `recipe`, with a start probe of both; [`Problem::prepare`] makes that, too.
+    /// Prepares `scan` for `recipe`, with a start probe of both; [`Problem::prepare`] makes that,
+    /// too.
     ///
     /// # Errors
     /// Returns [`ProblemError`] if the scan cannot be reconstructed.
@@ -239,8 +241,8 @@ impl Problem {
         .concat()
     }
 
-    /// Photons of the brightest frame, to which engines by mini-batches scale the probe: those of the start probe, unless it is of an
-    /// earlier result.
+    /// Photons of the brightest frame, to which engines by mini-batches scale the probe: those of
+    /// the start probe, unless it is of an earlier result.
     #[must_use]
     pub fn power(&self) -> f64 {
         let [_, _, rows, columns] = self.shape();

@@ -1,9 +1,9 @@
 //! Frames divided among ranks: threads with a device each, or processes of MPI.
 //!
-//! A list of frames has a fixed number of parts, whatever the number of ranks, and each rank computes some
-//! neighbouring ones. Sums over frames are sums of each part, which are added along a fixed binary tree
-//! ([`PartSums`]). So the sums, and with them object and probe, have the same bits on any number of ranks up to
-//! [`PARTS`].
+//! A list of frames has a fixed number of parts, whatever the number of ranks, and each rank
+//! computes some neighbouring ones. Sums over frames are sums of each part, which are added along a
+//! fixed binary tree ([`PartSums`]). So the sums, and with them object and probe, have the same
+//! bits on any number of ranks up to [`PARTS`].
 
 mod part_sums;
 
@@ -17,15 +17,16 @@ use warpstride_ranks::{
     Communicator, RankError, all_gather_values, broadcast_values, gather_values,
 };
 
-/// Parts of a list of frames, if it is long enough: they can be divided evenly among 1, 2, 3, 4, 6 and 12 ranks. More of
-/// them would cost time, as a single rank adds their sums too.
+/// Parts of a list of frames, if it is long enough: they can be divided evenly among 1, 2, 3, 4, 6
+/// and 12 ranks. More of them would cost time, as a single rank adds their sums too.
 const PARTS: usize = 12;
 /// Frames of a part, at least; fewer than [`PARTS`] parts otherwise.
 const SMALLEST: usize = 4;
 
 /// The ranks among which the frames of a scan are divided, as one of them sees them.
 ///
-/// Every rank calls the same operations in the same order. The values that they return are the same on every rank.
+/// Every rank calls the same operations in the same order. The values that they return are the same
+/// on every rank.
 #[derive(Clone, Default)]
 pub struct Ranks {
     communicator: Option<Arc<dyn Communicator>>,
@@ -129,7 +130,8 @@ impl Ranks {
         }
     }
 
-    /// The values of all ranks, one after the other: of frames, if each rank gives those of its own ([`Parts::own_frames`]).
+    /// The values of all ranks, one after the other: of frames, if each rank gives those of its own
+    /// ([`Parts::own_frames`]).
     pub(crate) fn gathered<T: Pod>(&self, own: &[T]) -> Result<Vec<T>, RankError> {
         match &self.communicator {
             None => Ok(own.to_vec()),

@@ -43,20 +43,22 @@ const MAX_NO_DATA: usize = 64;
 pub struct ReadOptions {
     /// Layout of the file; detected by default.
     pub format: Format,
-    /// The array of an `.npz` file, or the dataset of a NeXus file or of one without a known layout, that has the frames, where several
-    /// do.
+    /// The array of an `.npz` file, or the dataset of a NeXus file or of one without a known
+    /// layout, that has the frames, where several do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dataset: Option<String>,
-    /// The axes of the dataset of frames, from 0, are frame, row and column: `[0, 1, 2]` by default, `[0, 2, 1]` for transposed
-    /// frames. Masks and probes are transposed as the frames are. Only for MATLAB files and `paths`.
+    /// The axes of the dataset of frames, from 0, are frame, row and column: `[0, 1, 2]` by
+    /// default, `[0, 2, 1]` for transposed frames. Masks and probes are transposed as the frames
+    /// are. Only for MATLAB files and `paths`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_axes: Option<[usize; 3]>,
-    /// Files with further frames, which follow those of the scan's file in this order; each has a part of the frames, of the same size
-    /// and in the same layout. Masks and geometry are those of the scan's file.
+    /// Files with further frames, which follow those of the scan's file in this order; each has a
+    /// part of the frames, of the same size and in the same layout. Masks and geometry are those of
+    /// the scan's file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// The order of the frames of several files; it has to be stated if the files are not in the order of the numbers in their names, and
-    /// one set of positions is that of all.
+    /// The order of the frames of several files; it has to be stated if the files are not in the
+    /// order of the numbers in their names, and one set of positions is that of all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<FileOrder>,
     /// Range of frames `[first, end]`, `end` excluded; all frames by default.
@@ -71,15 +73,16 @@ pub struct ReadOptions {
     /// Numbers of frames in the file, from 0, that are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<usize>,
-    /// Maps of the frames' rows and columns, one after the other; pixel sizes, masks, and a probe in the file are turned with them.
+    /// Maps of the frames' rows and columns, one after the other; pixel sizes, masks, and a probe
+    /// in the file are turned with them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub transform_frames: Vec<FrameTransform>,
-    /// Counts without beam, (row, column) or (frame, row, column) as stored, which are averaged and subtracted: a dataset of the
-    /// file, or FILE:/DATASET.
+    /// Counts without beam, (row, column) or (frame, row, column) as stored, which are averaged and
+    /// subtracted: a dataset of the file, or FILE:/DATASET.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dark: Option<String>,
-    /// Counts of a uniform illumination, with shape and name as those of `dark`, by which counts are divided after division by
-    /// their mean.
+    /// Counts of a uniform illumination, with shape and name as those of `dark`, by which counts
+    /// are divided after division by their mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flat: Option<String>,
     /// A mask (row, column) as stored, beside that of the file, with a name as that of `dark`.
@@ -88,7 +91,8 @@ pub struct ReadOptions {
     /// Meaning of the non-zero pixels of `mask`; by default they are bad.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mask_marks: Option<MaskPolarity>,
-    /// Meaning of the non-zero pixels of the mask in the scan's file, if it is another than that of the file's format.
+    /// Meaning of the non-zero pixels of the mask in the scan's file, if it is another than that of
+    /// the file's format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_mask_marks: Option<MaskPolarity>,
     /// What to do about negative counts on pixels that are not masked.
@@ -100,8 +104,8 @@ pub struct ReadOptions {
     /// What to do about pixels with the largest count that a detector can have.
     #[serde(skip_serializing_if = "is_default")]
     pub saturation: Saturation,
-    /// Brightness of the beam in each frame of the file, with a name as that of `dark`: counts are divided by it, after division
-    /// by its mean.
+    /// Brightness of the beam in each frame of the file, with a name as that of `dark`: counts are
+    /// divided by it, after division by its mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub monitor: Option<String>,
     /// The pixel of the zero frequency; by default that at (rows/2, columns/2).
@@ -110,31 +114,33 @@ pub struct ReadOptions {
     /// Rows and columns to keep around the zero frequency; all by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crop: Option<[usize; 2]>,
-    /// Rows and columns after masked pixels have been added on all sides, so that object pixels are smaller; none by default.
+    /// Rows and columns after masked pixels have been added on all sides, so that object pixels are
+    /// smaller; none by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pad: Option<[usize; 2]>,
     /// Adds the counts of so many rows and columns to those of one pixel; 1 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bin: Option<usize>,
-    /// Keeps this part of the rows and columns around the zero frequency, so that object pixels are as many times larger; 1 by
-    /// default.
+    /// Keeps this part of the rows and columns around the zero frequency, so that object pixels are
+    /// as many times larger; 1 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coarse: Option<usize>,
     /// Whether frames are near fields, whatever the file says; by default only if it says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near_field: Option<bool>,
-    /// Distance from the focus of a cone beam to the specimen, m, for near fields, infinite for a parallel beam; by default that in
-    /// the file, and a parallel beam without one.
+    /// Distance from the focus of a cone beam to the specimen, m, for near fields, infinite for a
+    /// parallel beam; by default that in the file, and a parallel beam without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus_to_sample: Option<f64>,
-    /// Reads frames that have no positions, to describe them: each is 1 m from the one before. No option of a recipe.
+    /// Reads frames that have no positions, to describe them: each is 1 m from the one before. No
+    /// option of a recipe.
     #[serde(skip)]
     pub without_positions: bool,
     /// Reads frames to describe them, whose zero frequency may be elsewhere. No option of a recipe.
     #[serde(skip)]
     pub describes_only: bool,
-    /// Matrix [[a, b], [c, d]] that is applied to the positions before axes are exchanged and flipped: row' = a·row + b·column,
-    /// column' = c·row + d·column.
+    /// Matrix [[a, b], [c, d]] that is applied to the positions before axes are exchanged and
+    /// flipped: row' = a·row + b·column, column' = c·row + d·column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub affine: Option<[[f64; 2]; 2]>,
     /// Exchanges rows and columns of the positions, before any flip.
@@ -162,7 +168,8 @@ pub struct ReadOptions {
     /// Follows links to files outside the folder of the scan, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub follow_links: bool,
-    /// Reads numbers of which the file stores almost nothing, too: frames that were never written, and those that are almost all the same.
+    /// Reads numbers of which the file stores almost nothing, too: frames that were never written,
+    /// and those that are almost all the same.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sparse: bool,
     /// Values that replace those of the file.
@@ -176,7 +183,8 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
-    /// Whether the options say that frames are near fields; those of a run have been completed from the file.
+    /// Whether the options say that frames are near fields; those of a run have been completed from
+    /// the file.
     #[must_use]
     pub fn is_near_field(&self) -> bool {
         self.near_field == Some(true)
@@ -423,7 +431,8 @@ impl Default for NoData {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EmptyFrames {
-    /// They are masked if half of the frames have 100 counts or more: a shutter was closed, or the beam was lost.
+    /// They are masked if half of the frames have 100 counts or more: a shutter was closed, or the
+    /// beam was lost.
     #[default]
     Auto,
     /// They are used, as measurements of no light.
@@ -463,15 +472,15 @@ pub enum Format {
 pub struct Paths {
     /// Counts (frame, row, column); zero frequency at (rows/2, columns/2).
     pub frames: String,
-    /// Positions (frame, coordinate) or (coordinate, frame), or two datasets: those of the rows and of the columns; `data.positions`
-    /// and `data.raster` take their place.
+    /// Positions (frame, coordinate) or (coordinate, frame), or two datasets: those of the rows and
+    /// of the columns; `data.positions` and `data.raster` take their place.
     #[serde(default, skip_serializing_if = "Datasets::is_empty")]
     pub positions: Datasets,
     /// Indices of the row and column coordinates: `[0, 1]`, or `[1, 0]` for (x, y, z).
     #[serde(default = "row_column")]
     pub position_order: [usize; 2],
-    /// Unit of the positions: its name, such as `um` or `pixel`, or the metres in it, such as 1e-6. By default the unit that the file
-    /// states, or else the only plausible one; metres if none is.
+    /// Unit of the positions: its name, such as `um` or `pixel`, or the metres in it, such as 1e-6.
+    /// By default the unit that the file states, or else the only plausible one; metres if none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position_unit: Option<PositionUnit>,
     /// Mask (row, column) or (frame, row, column).
@@ -492,7 +501,8 @@ pub struct Paths {
     /// Distance from the specimen to the detector: one number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance: Option<String>,
-    /// Detector pixel: one number, or two (row direction, column direction), in one dataset or in two.
+    /// Detector pixel: one number, or two (row direction, column direction), in one dataset or in
+    /// two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pixel_size: Option<Datasets>,
 }

@@ -60,11 +60,12 @@ pub enum Precision {
 pub enum StopRule {
     /// Not at all, apart from `stop_below_change`.
     Off,
-    /// When R_free has risen: its mean over 10 iterations is larger than that over the 10 before, and
-    /// that one larger than that over the 10 before it. The next engine goes on.
+    /// When R_free has risen: its mean over 10 iterations is larger than that over the 10 before,
+    /// and that one larger than that over the 10 before it. The next engine goes on.
     Auto,
-    /// When R_free no longer falls: its mean over 10 iterations is not lower by at least 0.5 % than that over the 10
-    /// before. For `dm`, `raar` and `ap`, whose R_free rises and falls, the engine does all its iterations.
+    /// When R_free no longer falls: its mean over 10 iterations is not lower by at least 0.5 % than
+    /// that over the 10 before. For `dm`, `raar` and `ap`, whose R_free rises and falls, the engine
+    /// does all its iterations.
     Plateau,
 }
 
@@ -89,11 +90,12 @@ pub struct Recipe {
     /// Number of mutually incoherent modes of the object.
     #[serde(skip_serializing_if = "is_one")]
     pub object_modes: usize,
-    /// Number of variations of the first probe mode, for a probe that differs from frame to frame (orthogonal probe relaxation);
-    /// 0: all frames have one probe.
+    /// Number of variations of the first probe mode, for a probe that differs from frame to frame
+    /// (orthogonal probe relaxation); 0: all frames have one probe.
     #[serde(skip_serializing_if = "none")]
     pub opr_modes: usize,
-    /// First iteration of the run that updates them: `lsqml`, `epie` and `rpie` do, once the mean probe is formed.
+    /// First iteration of the run that updates them: `lsqml`, `epie` and `rpie` do, once the mean
+    /// probe is formed.
     #[serde(skip_serializing_if = "as_usual")]
     pub opr_from: usize,
     /// Share of the valid pixels of each frame that are left out of every update, and on which
@@ -101,9 +103,9 @@ pub struct Recipe {
     pub free_pixels: f64,
     /// Whether rising R_free ends an engine; needs free pixels.
     pub stop: StopRule,
-    /// Every how many iterations of the run a projection engine computes the exit-wave change, the photon
-    /// error, R and R_free. Its first and last iterations always have them, and with `stop = "auto"` all
-    /// iterations. Other engines have them in every iteration.
+    /// Every how many iterations of the run a projection engine computes the exit-wave change, the
+    /// photon error, R and R_free. Its first and last iterations always have them, and with `stop =
+    /// "auto"` all iterations. Other engines have them in every iteration.
     pub metrics_every: usize,
     /// Whether the probe in the results includes the quadratic phase exp(−iπ(x² + y²)/(λz)) that
     /// the model omits, and thus is the physical wave at the specimen.
@@ -192,7 +194,8 @@ impl Recipe {
         Ok(recipe.with_engine_defaults())
     }
 
-    /// One sentence for each option that has no effect on a run on `backend` with `shape` (frames, modes, rows, columns).
+    /// One sentence for each option that has no effect on a run on `backend` with `shape` (frames,
+    /// modes, rows, columns).
     #[must_use]
     pub fn without_effect(&self, backend: &str, shape: [usize; 4]) -> Vec<String> {
         let mut sentences = self.gpu_options_without_effect(backend, shape);

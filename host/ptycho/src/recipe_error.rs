@@ -43,7 +43,8 @@ impl RecipeError {
         format!("{option}: expected {}", self.0.expected)
     }
 
-    /// The same with what was found, where that is not the value of `argument`: `--slices 2: expected 1, or …, found 2 with dm`.
+    /// The same with what was found, where that is not the value of `argument`: `--slices 2:
+    /// expected 1, or …, found 2 with dm`.
     #[must_use]
     pub fn of_argument(&self, argument: &str) -> String {
         let text = self.of_option(argument);

@@ -4,8 +4,8 @@ use super::EngineName;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The line, from 1, on which `text` sets `option`, such as `data.paths.mask` or `dm.alpha`. `None` if
-/// it does not, or if several engines of the name do.
+/// The line, from 1, on which `text` sets `option`, such as `data.paths.mask` or `dm.alpha`. `None`
+/// if it does not, or if several engines of the name do.
 pub(super) fn line_of(text: &str, option: &str) -> Option<usize> {
     let root = DeTable::parse(text).ok()?;
     let mut keys: Vec<&str> = option.split('.').collect();

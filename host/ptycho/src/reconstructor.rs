@@ -29,8 +29,8 @@ pub struct Progress {
     pub seconds: f64,
     /// Metrics of the iterations so far.
     pub history: Vec<HistoryEntry>,
-    /// Entry of the last iteration, still without err_phot and R: the next iteration computes them, if
-    /// they are wanted, for the model that it starts from.
+    /// Entry of the last iteration, still without err_phot and R: the next iteration computes them,
+    /// if they are wanted, for the model that it starts from.
     #[serde(rename = "open")]
     pub incomplete: Option<HistoryEntry>,
 }
@@ -92,7 +92,8 @@ impl Reconstructor {
         Ok(())
     }
 
-    /// Starts from other positions and intensity scales of the frames than those of the scan. Before the first iteration.
+    /// Starts from other positions and intensity scales of the frames than those of the scan.
+    /// Before the first iteration.
     ///
     /// # Errors
     /// They are of other frames, or further from those of the scan than the bound of the recipe.
@@ -204,7 +205,8 @@ impl Reconstructor {
         Ok(())
     }
 
-    /// Metrics of another object (layer, row, column), probe and scales in the present frames; the engine stays as it is.
+    /// Metrics of another object (layer, row, column), probe and scales in the present frames; the
+    /// engine stays as it is.
     pub(super) fn metrics_of(
         &mut self,
         object: &Array3<Complex<f64>>,
@@ -244,8 +246,8 @@ impl Reconstructor {
         Ok(())
     }
 
-    /// Completes the last entry with the errors of the model that its iteration produced, if they were
-    /// computed.
+    /// Completes the last entry with the errors of the model that its iteration produced, if they
+    /// were computed.
     fn complete_entry(&mut self, model: Option<ModelErrors>) {
         if let Some(mut entry) = self.progress.incomplete.take() {
             if let Some(model) = model {
@@ -276,8 +278,8 @@ impl Reconstructor {
         before - now < limit * before
     }
 
-    /// Whether R_free of this engine has risen twice, from one window to the next. With this rule every
-    /// iteration has R_free, but the last one's is not known yet.
+    /// Whether R_free of this engine has risen twice, from one window to the next. With this rule
+    /// every iteration has R_free, but the last one's is not known yet.
     fn risen(&self) -> bool {
         let known = self.progress.iteration.saturating_sub(1);
         let history = &self.progress.history;
@@ -292,8 +294,8 @@ impl Reconstructor {
         })
     }
 
-    /// Whether R_free of this engine no longer falls, from one window to the next; engines with exit waves do all their
-    /// iterations.
+    /// Whether R_free of this engine no longer falls, from one window to the next; engines with
+    /// exit waves do all their iterations.
     fn levelled(&self) -> bool {
         let known = self.progress.iteration.saturating_sub(1);
         let history = &self.progress.history;

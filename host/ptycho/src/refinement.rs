@@ -1,14 +1,14 @@
 //! Refinement of what belongs to each frame: its position and its intensity scale.
 //!
-//! Steps: both halves compute, for every frame, the normal equations of one Gauss–Newton step on the
-//! magnitudes, Σ w (√I − √I_model − J·x)², where x is the change of the position (row, column) and of
-//! the logarithm of the frame's intensity scale, and J the derivative of √I_model:
-//! J_x = Σ_m Re(conj(f_m) F[∂ψ_m/∂x])/√I_model for a position, √I_model/2 for the scale. What a far
-//! field cannot see (the phase ramp that moves probe and object together) has no part in J.
+//! Steps: both halves compute, for every frame, the normal equations of one Gauss–Newton step on
+//! the magnitudes, Σ w (√I − √I_model − J·x)², where x is the change of the position (row, column)
+//! and of the logarithm of the frame's intensity scale, and J the derivative of √I_model: J_x = Σ_m
+//! Re(conj(f_m) F[∂ψ_m/∂x])/√I_model for a position, √I_model/2 for the scale. What a far field
+//! cannot see (the phase ramp that moves probe and object together) has no part in J.
 //!
-//! Trial and error: both halves compute Σ w (√I_model − √I)² of every frame where it is and at random
-//! positions around, its own ones, and name the best. Random numbers depend on the seed, the frame,
-//! the iteration and the trial only.
+//! Trial and error: both halves compute Σ w (√I_model − √I)² of every frame where it is and at
+//! random positions around, its own ones, and name the best. Random numbers depend on the seed, the
+//! frame, the iteration and the trial only.
 //!
 //! Object and probe stay the same in both. [`FrameParameters`] takes the steps and the best trials.
 
@@ -17,14 +17,14 @@ use super::recipe_error::RecipeError;
 use serde::{Deserialize, Serialize};
 use warpstride_core::text::shortest;
 
-/// Sums of a frame: JᵀJ (rows², rows·columns, columns², rows·scale, columns·scale, scale²), then Jᵀr
-/// (rows, columns, scale).
+/// Sums of a frame: JᵀJ (rows², rows·columns, columns², rows·scale, columns·scale, scale²), then
+/// Jᵀr (rows, columns, scale).
 pub(crate) type NormalEquations = [f64; 9];
 
 /// Factor by which the amplitude of trials falls with every iteration if there is no last one.
 const DECAY: f64 = 0.97;
-/// With gradient, part of a frame's residual below which a trial must be: the gradient makes the small
-/// steps, and trials take frames out of wrong minima.
+/// With gradient, part of a frame's residual below which a trial must be: the gradient makes the
+/// small steps, and trials take frames out of wrong minima.
 const CONVINCING: f32 = 0.9;
 /// Fewest and most trials of a frame in an iteration; four cover the quadrants.
 const TRIALS: std::ops::RangeInclusive<u32> = 4..=1000;
@@ -58,8 +58,8 @@ impl PositionMethod {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PositionOptions {
-    /// The methods; none: the positions stay. In an iteration, gradient and annealing move the frames
-    /// in the order given here; affine then acts on what they found, wherever it stands.
+    /// The methods; none: the positions stay. In an iteration, gradient and annealing move the
+    /// frames in the order given here; affine then acts on what they found, wherever it stands.
     pub refine: Vec<PositionMethod>,
     /// First iteration of the run, counted from 1, after which positions are refined.
     pub start: usize,
@@ -73,9 +73,9 @@ pub struct PositionOptions {
     pub trials: u32,
     /// Only with annealing: first iteration of the run with trials, if later than `start`.
     pub trials_start: usize,
-    /// Only with annealing: largest displacement of a trial on each axis in the first iteration with
-    /// trials, object pixels. It falls linearly to 0 in the iteration after `stop`, or, if `stop` is 0, by 3 % with
-    /// every iteration.
+    /// Only with annealing: largest displacement of a trial on each axis in the first iteration
+    /// with trials, object pixels. It falls linearly to 0 in the iteration after `stop`, or, if
+    /// `stop` is 0, by 3 % with every iteration.
     pub amplitude: f64,
 }
 

@@ -1,11 +1,14 @@
-//! Regions of a scan whose mini-batches are worked on side by side, each with its own copy of object and probe, and how the copies
-//! become one again (domain decomposition; Nashed et al., Optics Express 22, 32082 (2014), section 3).
+//! Regions of a scan whose mini-batches are worked on side by side, each with its own copy of
+//! object and probe, and how the copies become one again (domain decomposition; Nashed et al.,
+//! Optics Express 22, 32082 (2014), section 3).
 //!
-//! The scan is halved twice across its longer side, so that four regions of equal numbers of frames touch along short borders. An iteration has
-//! [`MERGES`] segments: in each, every region goes through some of its batches; then the copies are merged. A pixel of the object becomes
-//! the mean of its copies, weighted with the windows of each region over it; the probe becomes the mean of the
-//! copies. So GPUs that have different regions exchange borders and probes a few times an iteration, instead of sums in every batch. The regions and
-//! their order do not depend on the number of devices, so neither do the bits.
+//! The scan is halved twice across its longer side, so that four regions of equal numbers of frames
+//! touch along short borders. An iteration has [`MERGES`] segments: in each, every region goes
+//! through some of its batches; then the copies are merged. A pixel of the object becomes the mean
+//! of its copies, weighted with the windows of each region over it; the probe becomes the mean of
+//! the copies. So GPUs that have different regions exchange borders and probes a few times an
+//! iteration, instead of sums in every batch. The regions and their order do not depend on the
+//! number of devices, so neither do the bits.
 
 pub(crate) use super::batch_shares::REGIONS;
 use super::batch_shares::{SHARES, SMALLEST, order_of_devices};
@@ -15,7 +18,8 @@ use warpstride_kernels::ptycho::tile_frames::{TILE_COLUMNS, TILE_ROWS};
 
 /// Merges of an iteration.
 const MERGES: usize = 4;
-/// Values of the exit waves of a scan from which regions are used by themselves: an iteration takes 21 ms on an H100 then, a quarter of what was measured for four times as many.
+/// Values of the exit waves of a scan from which regions are used by themselves: an iteration takes
+/// 21 ms on an H100 then, a quarter of what was measured for four times as many.
 const LARGE_SCAN: usize = 1 << 28;
 /// Windows over each pixel of the object, in the mean, from which regions are used by themselves.
 const OVERLAP: usize = 16;
@@ -26,7 +30,8 @@ const LEAST_SHARE: f64 = 1.0 / 64.0;
 /// Pixels of a tile of the object: rows, columns.
 pub(crate) const TILE: [usize; 2] = [TILE_ROWS as usize, TILE_COLUMNS as usize];
 
-/// The regions of a scan. They are numbered in the order in which their copies are summed: (0 + 1) + (2 + 3).
+/// The regions of a scan. They are numbered in the order in which their copies are summed: (0 + 1) +
+/// (2 + 3).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Regions {
     /// The frames of each region, ascending.
@@ -55,7 +60,8 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    /// The number in the extent of a tile of the object, which has `across` tiles in a row; none if it is not within.
+    /// The number in the extent of a tile of the object, which has `across` tiles in a row; none if
+    /// it is not within.
     pub(super) fn tile(&self, tile: u32, across: usize) -> Option<u32> {
         let tile = tile as usize;
         let places = [tile / across.max(1), tile % across.max(1)];
@@ -134,7 +140,8 @@ impl Regions {
         &self.places
     }
 
-    /// The tiles that a merge is over: those that several regions have windows over, or `all` with windows.
+    /// The tiles that a merge is over: those that several regions have windows over, or `all` with
+    /// windows.
     pub(super) fn tiles_of(&self, all: bool) -> Vec<u32> {
         if !all {
             return self.shared.clone();
@@ -164,7 +171,8 @@ impl Regions {
         &self.shares
     }
 
-    /// The batches of an iteration: of each segment and region. `positions` are those of all frames, `kept` the regions' batches.
+    /// The batches of an iteration: of each segment and region. `positions` are those of all
+    /// frames, `kept` the regions' batches.
     pub(super) fn segments(
         &self,
         kept: &mut [KeptBatches; REGIONS],
@@ -226,7 +234,8 @@ fn shares(light: [f64; REGIONS]) -> Option<[f64; REGIONS]> {
     Some(kept.map(|v| v / total))
 }
 
-/// Four lists of frames, from halving twice; share s of a batch ([`super::batch_shares`]) has as many frames as region `[0, 2, 1, 3][s]`.
+/// Four lists of frames, from halving twice; share s of a batch ([`super::batch_shares`]) has as
+/// many frames as region `[0, 2, 1, 3][s]`.
 fn halved_twice(corners: &[[u32; 2]]) -> [Vec<u32>; REGIONS] {
     let positions: Vec<[f64; 2]> = corners.iter().map(|c| c.map(f64::from)).collect();
     let count = corners.len();
@@ -259,7 +268,8 @@ fn by_turns(regions: &[Vec<u32>; REGIONS]) -> Vec<u32> {
     order
 }
 
-/// (tile): how many of the windows of the frames `own` are over it, or within two tiles and the bound of it.
+/// (tile): how many of the windows of the frames `own` are over it, or within two tiles and the
+/// bound of it.
 fn covered(windows: &Windows<'_>, own: &[u32], [rows, columns]: [usize; 2]) -> Vec<i32> {
     let shape = windows.shape;
     let margin = [0, 1].map(|axis| (windows.bound / TILE[axis] as f64).ceil() as usize + 1);
@@ -315,8 +325,9 @@ fn extent(covered: &[i32], [_, columns]: [usize; 2], object_shape: [usize; 2]) -
     }
 }
 
-/// (tile): the sum of the windows of the frames `own`, moved to the beginnings of tiles and tapered as cos⁴ along both axes: about the light of the frames. It is
-/// the same whatever the probe is, also when a run is resumed.
+/// (tile): the sum of the windows of the frames `own`, moved to the beginnings of tiles and tapered
+/// as cos⁴ along both axes: about the light of the frames. It is the same whatever the probe is,
+/// also when a run is resumed.
 fn lit(windows: &Windows<'_>, own: &[u32], [rows, columns]: [usize; 2]) -> Vec<f64> {
     let [of_rows, of_columns] = [0, 1].map(|axis| tapered(windows.shape[axis], TILE[axis]));
     let mut windows_at = vec![0_u32; rows * columns];
@@ -347,7 +358,8 @@ fn lit(windows: &Windows<'_>, own: &[u32], [rows, columns]: [usize; 2]) -> Vec<f
     lit
 }
 
-/// The sums over tiles of `tile` pixels of cos⁴, which is 0 at the ends of a window of `length` pixels.
+/// The sums over tiles of `tile` pixels of cos⁴, which is 0 at the ends of a window of `length`
+/// pixels.
 fn tapered(length: usize, tile: usize) -> Vec<f64> {
     let of_pixel = |pixel: usize| {
         let from_middle = (pixel as f64 + 0.5) / length as f64 - 0.5;
@@ -361,8 +373,9 @@ fn tapered(length: usize, tile: usize) -> Vec<f64> {
 }
 
 impl EngineSpec {
-    /// Whether the engine works on the regions of a scan of so many frames, modes, rows and columns. If the recipe does not say, it does so for large scans: those of
-    /// whose iterations merges are a small part, and whose regions have enough batches between merges.
+    /// Whether the engine works on the regions of a scan of so many frames, modes, rows and
+    /// columns. If the recipe does not say, it does so for large scans: those of whose iterations
+    /// merges are a small part, and whose regions have enough batches between merges.
     pub fn uses_regions(&self, shape: [usize; 4], object_shape: [usize; 2]) -> bool {
         let [frames, _, rows, columns] = shape;
         let Method::Batches(method) = self.method(frames) else {

@@ -166,13 +166,14 @@ fn positions(scan: &Scan, problem: &Problem, frames: &Frames) -> Array2<f64> {
     positions
 }
 
-/// Times exp(sign · iπ(x² + y²)/(λz)), x and y from the middle of the window: sign −1 makes the model's
-/// probe the physical one, +1 the opposite.
+/// Times exp(sign · iπ(x² + y²)/(λz)), x and y from the middle of the window: sign −1 makes the
+/// model's probe the physical one, +1 the opposite.
 ///
-/// Fresnel's kernel exp(+iπ(x − u)²/(λz)) is exp(+iπx²/(λz)) · exp(−2πi x u/(λz)) times a phase at the
-/// detector; the first factor is what the model's bare transform leaves to the probe. In the near field of a cone beam the
-/// physical probe has the factor exp(+iπ(x² + y²)/(λz1)) of the spherical wave besides, which the model with its effective
-/// distance leaves out; in that of a parallel beam both are the same.
+/// Fresnel's kernel exp(+iπ(x − u)²/(λz)) is exp(+iπx²/(λz)) · exp(−2πi x u/(λz)) times a phase at
+/// the detector; the first factor is what the model's bare transform leaves to the probe. In the
+/// near field of a cone beam the physical probe has the factor exp(+iπ(x² + y²)/(λz1)) of the
+/// spherical wave besides, which the model with its effective distance leaves out; in that of a
+/// parallel beam both are the same.
 pub(super) fn quadratic_phase(
     probe: &mut Array3<Complex<f64>>,
     pixel: [f64; 2],
@@ -201,8 +202,8 @@ pub(super) fn quadratic_phase(
 mod tests {
     use super::*;
 
-    /// The detector's magnitudes, computed from the physical probe by Fresnel's sum, are those of the
-    /// bare transform of the model's probe.
+    /// The detector's magnitudes, computed from the physical probe by Fresnel's sum, are those of
+    /// the bare transform of the model's probe.
     #[test]
     fn the_physical_probe_gives_the_same_pattern_by_fresnels_sum() {
         let (rows, columns) = (6, 5);
@@ -239,8 +240,9 @@ mod tests {
         }
     }
 
-    /// In a cone beam, the physical probe at the distance z2 gives the magnitudes that the model's probe gives at the effective
-    /// distance on a detector that is smaller by the magnification, both by Fresnel's sum.
+    /// In a cone beam, the physical probe at the distance z2 gives the magnitudes that the model's
+    /// probe gives at the effective distance on a detector that is smaller by the magnification,
+    /// both by Fresnel's sum.
     #[test]
     fn the_physical_probe_of_a_cone_beam_gives_the_same_magnified_pattern() {
         let geometry = Geometry {

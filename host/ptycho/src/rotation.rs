@@ -1,5 +1,5 @@
-//! The angle between the axes of the scan and those of the detector, searched continuously: an estimate from the centres of mass of
-//! the frames, refined by trial reconstructions.
+//! The angle between the axes of the scan and those of the detector, searched continuously: an
+//! estimate from the centres of mass of the frames, refined by trial reconstructions.
 
 mod centres;
 mod search;
@@ -16,7 +16,8 @@ use warpstride_core::text::significant;
 /// A turn of positions (row, column), after their rows are inverted if it is mirrored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rotation {
-    /// From the row axis to the column axis, degrees: counterclockwise where rows are drawn downwards and columns to the right.
+    /// From the row axis to the column axis, degrees: counterclockwise where rows are drawn
+    /// downwards and columns to the right.
     pub degrees: f64,
     /// Whether the rows are inverted first.
     pub mirrored: bool,
@@ -37,7 +38,8 @@ impl Rotation {
         }
     }
 
-    /// The rotation that differs by 180°, which the conjugate object and probe, turned by 180°, fit exactly as well.
+    /// The rotation that differs by 180°, which the conjugate object and probe, turned by 180°, fit
+    /// exactly as well.
     #[must_use]
     pub fn twin(self) -> Self {
         Self::new(self.degrees + 180.0, self.mirrored)
@@ -60,8 +62,8 @@ impl Rotation {
         })
     }
 
-    /// Puts the rotation of the positions that a recipe gives into it: `data.affine`, and what is given in their directions, the path
-    /// of the exposures (`fly.shift`).
+    /// Puts the rotation of the positions that a recipe gives into it: `data.affine`, and what is
+    /// given in their directions, the path of the exposures (`fly.shift`).
     pub fn turn(self, recipe: &mut Recipe) {
         let own = self.matrix();
         if let Some(shift) = &mut recipe.fly.shift {

@@ -1,5 +1,5 @@
-//! A reconstruction as steps of a [`Run`](warpstride_core::run::Run); it writes checkpoints, and stops when its metrics are not
-//! finite.
+//! A reconstruction as steps of a [`Run`](warpstride_core::run::Run); it writes checkpoints, and
+//! stops when its metrics are not finite.
 
 use super::checkpointing::{CheckpointError, SavedRun, fingerprint};
 use super::{EngineError, EngineState, Origin, Profile, Reconstructor};
@@ -65,14 +65,16 @@ impl<'a> ReconstructionSteps<'a> {
         }
     }
 
-    /// Times what the device does in the first `iterations`; an engine without a device has no times.
+    /// Times what the device does in the first `iterations`; an engine without a device has no
+    /// times.
     #[must_use]
     pub fn with_profile(mut self, iterations: usize) -> Self {
         self.profile = Profile::of_next(iterations);
         self
     }
 
-    /// What was profiled: the iterations that were asked for, or those done so far, after which no more are profiled.
+    /// What was profiled: the iterations that were asked for, or those done so far, after which no
+    /// more are profiled.
     ///
     /// # Errors
     /// The engine's error.
@@ -104,8 +106,8 @@ impl<'a> ReconstructionSteps<'a> {
         self.saved
     }
 
-    /// The new entries of the history. Metrics that are not finite end the run before they reach a checkpoint or a
-    /// result.
+    /// The new entries of the history. Metrics that are not finite end the run before they reach a
+    /// checkpoint or a result.
     fn check_finite(&mut self) -> Result<Vec<HistoryEntry>, RunError> {
         let progress = self.reconstructor.progress();
         let returned = self.returned.min(progress.history.len());
@@ -133,7 +135,8 @@ impl<'a> ReconstructionSteps<'a> {
         Ok(new.to_vec())
     }
 
-    /// Refuses a state that is not finite: the iteration that it is from may have no metric that shows it.
+    /// Refuses a state that is not finite: the iteration that it is from may have no metric that
+    /// shows it.
     fn check_state(&self, state: &EngineState) -> Result<(), RunError> {
         let Some((metric, found)) = state.not_finite() else {
             return Ok(());

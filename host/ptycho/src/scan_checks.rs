@@ -1,4 +1,5 @@
-//! What is checked of a scan before anything is made of it: `ptycho info` and `ptycho import` say the same.
+//! What is checked of a scan before anything is made of it: `ptycho info` and `ptycho import` say
+//! the same.
 
 use super::{Overlap, ProblemError, Recipe, detector_problems, diagnose, slices_note};
 use crate::data::{PixelPositions, Scan};
@@ -9,13 +10,15 @@ use warpstride_core::system::ScratchError;
 pub struct ScanChecks {
     /// Overlap of neighbouring illuminations; `None` for a single frame.
     pub overlap: Option<Overlap>,
-    /// One sentence for each doubtful property, first the reason why the scan cannot be reconstructed, if there is one.
+    /// One sentence for each doubtful property, first the reason why the scan cannot be
+    /// reconstructed, if there is one.
     pub problems: Vec<String>,
     /// Rows and columns of the object, or the reason why the scan cannot be reconstructed.
     pub object_shape: Result<[usize; 2], ProblemError>,
 }
 
-/// Looks for everything that often explains a poor or meaningless reconstruction of `scan` with `recipe`.
+/// Looks for everything that often explains a poor or meaningless reconstruction of `scan` with
+/// `recipe`.
 ///
 /// # Errors
 /// The counts are in a temporary file that cannot be read.

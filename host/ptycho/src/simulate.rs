@@ -1,4 +1,5 @@
-//! Simulation of scans: synthetic object and probe, exact model of the far or the near field, Poisson counts.
+//! Simulation of scans: synthetic object and probe, exact model of the far or the near field,
+//! Poisson counts.
 
 use super::detector::{Kernel, blur};
 use super::fly::FlyPaths;
@@ -40,9 +41,11 @@ const SLICE: f64 = 0.7;
 const DETECTOR_PIXEL: f64 = 75e-6;
 /// Object pixel, m; the distance follows from it.
 const OBJECT_PIXEL: f64 = 20e-9;
-/// Pixel of a detector with a scintillator and a microscope, m: that of a parallel beam's near field.
+/// Pixel of a detector with a scintillator and a microscope, m: that of a parallel beam's near
+/// field.
 const MICROSCOPE_PIXEL: f64 = 1e-6;
-/// λz/(nΔ²) of a near field, so that its transfer function is sampled finely enough and the beam stays inside the frame.
+/// λz/(nΔ²) of a near field, so that its transfer function is sampled finely enough and the beam
+/// stays inside the frame.
 const NEAR: f64 = 0.3;
 /// Lit fraction of the detector's width.
 const APERTURE: f64 = 0.42;
@@ -50,8 +53,9 @@ const APERTURE: f64 = 0.42;
 const BEAM: f64 = 0.36;
 
 impl SimulateOptions {
-    /// Bytes needed to simulate the scan, without the object: counts, positions, work arrays of the threads, and the factors of the
-    /// propagation between slices, which are computed once from as many values.
+    /// Bytes needed to simulate the scan, without the object: counts, positions, work arrays of the
+    /// threads, and the factors of the propagation between slices, which are computed once from as
+    /// many values.
     #[must_use]
     pub fn memory(&self) -> usize {
         let pixels = self.frame.saturating_mul(self.frame);
@@ -68,8 +72,9 @@ impl SimulateOptions {
             )
     }
 
-    /// Bytes of the object, or of all slices of the truth and their product, which are in memory twice while they are written. This
-    /// computes the beam and the positions, which needs part of [`Self::memory`].
+    /// Bytes of the object, or of all slices of the truth and their product, which are in memory
+    /// twice while they are written. This computes the beam and the positions, which needs part of
+    /// [`Self::memory`].
     ///
     /// # Errors
     /// Returns [`SimulateError`] if an option is out of range.
@@ -278,7 +283,8 @@ fn moved(probe: &Array3<Complex<f64>>, by: [f64; 2]) -> Array3<Complex<f64>> {
     moved
 }
 
-/// The slices of a thick specimen: a Siemens star, then grains, others in each; `None` for a thin one.
+/// The slices of a thick specimen: a Siemens star, then grains, others in each; `None` for a thin
+/// one.
 fn thick_specimen(options: &SimulateOptions, shape: [usize; 2]) -> Option<SliceStack> {
     if options.slices < 2 {
         return None;

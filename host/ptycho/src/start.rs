@@ -24,7 +24,8 @@ use std::f64::consts::PI;
 use unused::unused;
 use warpstride_fft::Fft2;
 
-/// The error of the illumination in the file, if it cannot be the start probe and the recipe has no other.
+/// The error of the illumination in the file, if it cannot be the start probe and the recipe has no
+/// other.
 #[must_use]
 pub fn unusable(scan: &Scan, recipe: &Recipe) -> Option<StartError> {
     let wanted = matches!(recipe.probe.source, ProbeSource::Auto | ProbeSource::File);
@@ -35,7 +36,8 @@ pub fn unusable(scan: &Scan, recipe: &Recipe) -> Option<StartError> {
 /// A start probe.
 #[derive(Debug, Clone)]
 pub struct StartProbe {
-    /// Its modes (mode, row, column), √photons, scaled so that Σ|P|² equals the total count of the brightest frame.
+    /// Its modes (mode, row, column), √photons, scaled so that Σ|P|² equals the total count of the
+    /// brightest frame.
     pub(super) modes: Array3<Complex<f64>>,
     /// What is to be said of it.
     pub(super) notes: Vec<String>,
@@ -67,7 +69,8 @@ impl StartProbe {
     }
 }
 
-/// The start probe that file and recipe give (mode, row, column), up to a factor; `None` if it has to be searched for.
+/// The start probe that file and recipe give (mode, row, column), up to a factor; `None` if it has
+/// to be searched for.
 fn given(
     scan: &Scan,
     recipe: &Recipe,
@@ -143,7 +146,8 @@ pub(super) fn object(shape: [usize; 2], seed: u64) -> Array2<Complex<f64>> {
     })
 }
 
-/// √(mean of the frames) transformed back to the specimen; from the far field centred at (rows/2, columns/2).
+/// √(mean of the frames) transformed back to the specimen; from the far field centred at (rows/2,
+/// columns/2).
 pub(super) fn mean_pattern(scan: &Scan) -> Array2<Complex<f64>> {
     let root = |v| Complex::new(f64::sqrt(v), 0.0);
     at_specimen(scan, scan.mean_frame().mapv(root))
@@ -184,14 +188,16 @@ pub(super) fn propagate(wave: &mut Array2<Complex<f64>>, scan: &Scan, distance: 
     }
 }
 
-/// The paraxial transfer function exp(−iπ λ z f²), the product of factors of its rows and of its columns.
+/// The paraxial transfer function exp(−iπ λ z f²), the product of factors of its rows and of its
+/// columns.
 pub(super) struct Transfer {
     rows: Vec<Complex<f64>>,
     columns: Vec<Complex<f64>>,
 }
 
 impl Transfer {
-    /// For z = `distance`, m, and every frequency of a transform (row, column), the zero frequency first.
+    /// For z = `distance`, m, and every frequency of a transform (row, column), the zero frequency
+    /// first.
     pub(super) fn new(sizes: [usize; 2], pixel: [f64; 2], wavelength: f64, distance: f64) -> Self {
         let turned = -PI * wavelength * distance;
         let [rows, columns] = [0, 1].map(|axis| {

@@ -19,10 +19,11 @@ const USUAL_MODULUS: [f64; 2] = [0.1, 2.0];
 pub struct StartObject {
     /// Complex transmission (row, column).
     pub values: Array2<Complex<f64>>,
-    /// Its pixel (row, column), m; none: that of the reconstruction, whose shape and origin it then has.
+    /// Its pixel (row, column), m; none: that of the reconstruction, whose shape and origin it then
+    /// has.
     pub pixel: Option<[f64; 2]>,
-    /// Position (row, column), m, of a window that begins at its pixel (0, 0); none: its middle is that of the
-    /// reconstruction's object.
+    /// Position (row, column), m, of a window that begins at its pixel (0, 0); none: its middle is
+    /// that of the reconstruction's object.
     pub origin: Option<[f64; 2]>,
 }
 
@@ -61,7 +62,8 @@ pub enum StartObjectError {
         "expected its pixel size (start.object_pixel) beside its origin, which is not that of this reconstruction, found none"
     )]
     NoPixel,
-    /// The image has NaN or infinite values, or values whose squares are infinite in single precision.
+    /// The image has NaN or infinite values, or values whose squares are infinite in single
+    /// precision.
     #[error("expected finite values, also squared and in single precision, found others")]
     NotFinite,
     /// All values are 0, or there are none.
@@ -70,10 +72,12 @@ pub enum StartObjectError {
 }
 
 impl StartObject {
-    /// Whether the values and the pixel suit an object of `shape` (rows, columns) with this pixel (row, column), m.
+    /// Whether the values and the pixel suit an object of `shape` (rows, columns) with this pixel
+    /// (row, column), m.
     ///
     /// # Errors
-    /// They do not: the image does not fit the object, or has values that are not finite, or none but 0.
+    /// They do not: the image does not fit the object, or has values that are not finite, or none
+    /// but 0.
     pub fn fits(&self, shape: [usize; 2], pixel: [f64; 2]) -> Result<(), StartObjectError> {
         let values = &self.values;
         if !values.iter().all(|v| v.norm_sqr() <= f64::from(f32::MAX)) {
@@ -106,11 +110,14 @@ impl StartObject {
 }
 
 impl Problem {
-    /// Takes the start object from an image. An image on the grid of the object is used as it is: its pixel (row, column) is that of
-    /// the object. Others are interpolated (Lanczos kernel of three lobes, on a coarser grid wider by the ratio of the pixels);
-    /// beyond the image the object stays as it is. They are placed by their origin, or with their middle on that of the object.
+    /// Takes the start object from an image. An image on the grid of the object is used as it is:
+    /// its pixel (row, column) is that of the object. Others are interpolated (Lanczos kernel of
+    /// three lobes, on a coarser grid wider by the ratio of the pixels); beyond the image the
+    /// object stays as it is. They are placed by their origin, or with their middle on that of the
+    /// object.
     ///
-    /// An image that has one value everywhere is multiplied by the small random phases of the object without an image.
+    /// An image that has one value everywhere is multiplied by the small random phases of the
+    /// object without an image.
     ///
     /// # Errors
     /// The image does not fit the object, or has values that are not finite, or none but 0.

@@ -25,11 +25,12 @@ const ITERATIONS: usize = 12;
 const WIDTHS: [f64; 6] = [0.08, 0.16, 0.25, 0.35, 0.46, 0.58];
 
 impl StartProbe {
-    /// The start probe of a scan and a recipe. If neither gives one, a few frames are reconstructed with each of several defocus
-    /// distances of the mean pattern, on the CPU.
+    /// The start probe of a scan and a recipe. If neither gives one, a few frames are reconstructed
+    /// with each of several defocus distances of the mean pattern, on the CPU.
     ///
     /// # Errors
-    /// The scan cannot be reconstructed with the recipe, the recipe's probe cannot be made, or the counts cannot be read.
+    /// The scan cannot be reconstructed with the recipe, the recipe's probe cannot be made, or the
+    /// counts cannot be read.
     pub fn new(scan: &Scan, recipe: &Recipe) -> Result<Self, ProblemError> {
         ObjectLayout::new(scan, recipe)?;
         if let Some(given) = Self::given(scan, recipe)? {

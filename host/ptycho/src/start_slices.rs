@@ -7,7 +7,8 @@ use ndarray::{Array2, Array3};
 use num_complex::Complex;
 
 impl Problem {
-    /// Divides the start object among the slices: each has its N-th root, whose phase is that of the object from its mean.
+    /// Divides the start object among the slices: each has its N-th root, whose phase is that of
+    /// the object from its mean.
     pub(super) fn share_object(&mut self) {
         let Some(plan) = &self.slices else {
             return;
@@ -27,8 +28,8 @@ impl Problem {
             Array3::from_shape_fn((count - 1, rows, columns), |(_, r, c)| object[[r, c]]);
     }
 
-    /// Takes the slices of an earlier result, interpolated by `interpolated`; their product if the result has another number of
-    /// them.
+    /// Takes the slices of an earlier result, interpolated by `interpolated`; their product if the
+    /// result has another number of them.
     pub(super) fn take_slices<E>(
         &mut self,
         result: &Reconstruction,

@@ -49,14 +49,14 @@ pub struct Step {
     pub metrics: StepMetrics,
 }
 
-/// The metrics of an iteration that cost time. The Fourier error comes with the iteration itself and is
-/// always computed.
+/// The metrics of an iteration that cost time. The Fourier error comes with the iteration itself
+/// and is always computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepMetrics {
     /// err_exit of this iteration.
     pub exit: bool,
-    /// err_phot, R and R_free of the model from which the iteration starts; they belong to the entry of
-    /// the iteration before.
+    /// err_phot, R and R_free of the model from which the iteration starts; they belong to the
+    /// entry of the iteration before.
     pub start: bool,
 }
 
@@ -118,15 +118,16 @@ impl ScanSizes {
 }
 
 impl Step {
-    /// The step of `spec` in iteration `run_iteration`, counted from 1, of a run on `problem`, with all
-    /// metrics.
+    /// The step of `spec` in iteration `run_iteration`, counted from 1, of a run on `problem`, with
+    /// all metrics.
     #[must_use]
     pub fn new(spec: &EngineSpec, problem: &Problem, run_iteration: usize) -> Self {
         Self::resolve(spec, &ScanSizes::new(problem), run_iteration)
     }
 
-    /// Whether several devices can divide the frames of this iteration: a projection on whole pixels, or mini-batches without a
-    /// regulariser and variable probes. (Two or four devices divide batches of at least four frames for each, or have whole regions.)
+    /// Whether several devices can divide the frames of this iteration: a projection on whole
+    /// pixels, or mini-batches without a regulariser and variable probes. (Two or four devices
+    /// divide batches of at least four frames for each, or have whole regions.)
     #[must_use]
     pub fn can_be_divided(&self) -> bool {
         match &self.method {
@@ -142,9 +143,10 @@ impl Step {
         self.method == Method::Projection
     }
 
-    /// Whether the iteration ends with fixing the mixture of modes and, in engines by mini-batches, the
-    /// scale between object and probe. Projections do not need it: their exit waves hold both. Conjugate
-    /// gradients are orthogonal to a change of the scale, so that a single mode stays as it is.
+    /// Whether the iteration ends with fixing the mixture of modes and, in engines by mini-batches,
+    /// the scale between object and probe. Projections do not need it: their exit waves hold both.
+    /// Conjugate gradients are orthogonal to a change of the scale, so that a single mode stays as
+    /// it is.
     #[must_use]
     pub(super) fn normalises(&self, modes: usize) -> bool {
         !matches!(self.method, Method::Projection)
@@ -154,8 +156,8 @@ impl Step {
             && self.iteration.is_multiple_of(EVERY)
     }
 
-    /// Whether the iteration ends with making `modes` modes of the object orthogonal. Projections have exit waves of each of them,
-    /// and do not.
+    /// Whether the iteration ends with making `modes` modes of the object orthogonal. Projections
+    /// have exit waves of each of them, and do not.
     #[must_use]
     pub(super) fn mixes_objects(&self, modes: usize) -> bool {
         modes > 1

@@ -9,8 +9,8 @@ use warpstride_kernels::ptycho::rows_project::most_modes;
 /// How a GPU computes the iterations of `dm`, `raar` and `ap`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepPlan {
-    /// One kernel for the whole step of a frame of `side` × `side` pixels; the probe is kept in shared memory beside its
-    /// transform if it fits.
+    /// One kernel for the whole step of a frame of `side` × `side` pixels; the probe is kept in
+    /// shared memory beside its transform if it fits.
     Fused {
         /// Rows and columns of a frame.
         side: usize,
@@ -49,8 +49,8 @@ pub enum Separate {
     Detector,
 }
 
-/// Bytes of shared memory that a block has besides: for sums over the block, for roots of unity (`pie_pass`), and for a phase
-/// ramp (`exact_frame`).
+/// Bytes of shared memory that a block has besides: for sums over the block, for roots of unity
+/// (`pie_pass`), and for a phase ramp (`exact_frame`).
 const SUMS: usize = 4096;
 
 /// Shared memory of a block with compute capability 9.0 (CUDA programming guide), bytes.
@@ -62,19 +62,20 @@ const FRAMES: [usize; 2] = [64, 128];
 /// Rows and columns of frames whose steps take passes over rows and columns.
 const LENGTHS: [usize; 4] = [64, 128, 256, 512];
 
-/// Bytes of the waves that such steps process together. Measured on an H200, 1457 frames of 256² (764 MB), ms a step: 2.72
-/// with 16 MiB, 2.39 with 64, 2.25 with 128, 2.05 with all.
+/// Bytes of the waves that such steps process together. Measured on an H200, 1457 frames of 256²
+/// (764 MB), ms a step: 2.72 with 16 MiB, 2.39 with 64, 2.25 with 128, 2.05 with all.
 const GROUP: usize = 512 << 20;
 
-/// Frames that such steps process together, equally many in every group, of `elements` complex numbers each.
+/// Frames that such steps process together, equally many in every group, of `elements` complex
+/// numbers each.
 pub(crate) fn group_of(frames: usize, elements: usize) -> usize {
     let most = GROUP / elements.max(1).saturating_mul(8);
     let groups = frames.div_ceil(most.max(1)).max(1);
     frames.div_ceil(groups).max(1)
 }
 
-/// Slices of the frames whose parts of a gradient on the probe are added up before the others: as many as an H200 has
-/// multiprocessors.
+/// Slices of the frames whose parts of a gradient on the probe are added up before the others: as
+/// many as an H200 has multiprocessors.
 const SLICES: u32 = 132;
 
 /// Such slices of `frames` frames.
@@ -87,7 +88,8 @@ fn exchange(side: usize) -> usize {
     side * (side + side / 32) * 4
 }
 
-/// Bytes of shared memory that a block of a step in passes over frames of `rows` rows needs, with 128 for sums over the block.
+/// Bytes of shared memory that a block of a step in passes over frames of `rows` rows needs, with
+/// 128 for sums over the block.
 pub(crate) fn passes_memory(rows: usize) -> usize {
     column_tiles::shared_memory(rows) + 128
 }
@@ -97,7 +99,8 @@ pub(crate) fn holds_frame(side: usize, shared_memory: usize) -> bool {
     FRAMES.contains(&side) && exchange(side) + SUMS <= shared_memory
 }
 
-/// Whether it can hold such a frame and keep the sum of its modes' intensities in shared memory besides.
+/// Whether it can hold such a frame and keep the sum of its modes' intensities in shared memory
+/// besides.
 pub(crate) fn holds_modes(side: usize, shared_memory: usize) -> bool {
     holds_frame(side, shared_memory) && exchange(side) + side * side * 4 + SUMS <= shared_memory
 }
@@ -107,15 +110,15 @@ pub(crate) fn keeps_frame(side: usize, shared_memory: usize) -> bool {
     FRAMES.contains(&side) && exchange(side) + side * side * 8 + SUMS <= shared_memory
 }
 
-/// Whether a cluster of blocks of compute capability `arch`/10 can hold such a frame in the registers of several
-/// multiprocessors.
+/// Whether a cluster of blocks of compute capability `arch`/10 can hold such a frame in the
+/// registers of several multiprocessors.
 pub(crate) fn spreads_frame(side: usize, arch: u32, shared_memory: usize) -> bool {
     side == 128 && arch >= 90 && 4 * pie_cluster_exact::WORDS <= shared_memory
 }
 
 impl StepPlan {
-    /// The plan for a scan of `shape` (frames, modes, rows, columns) at whole-pixel positions, where a block can have
-    /// `shared_memory` bytes; with exit waves in single precision.
+    /// The plan for a scan of `shape` (frames, modes, rows, columns) at whole-pixel positions,
+    /// where a block can have `shared_memory` bytes; with exit waves in single precision.
     #[must_use]
     pub fn new(step: GpuStep, [_, modes, rows, columns]: [usize; 4], shared_memory: usize) -> Self {
         if step == GpuStep::Unfused {
@@ -166,7 +169,8 @@ impl StepPlan {
         }
     }
 
-    /// The plan for so many exit waves of each probe mode: object modes times points of an exposure.
+    /// The plan for so many exit waves of each probe mode: object modes times points of an
+    /// exposure.
     #[must_use]
     pub fn with_exit_waves(self, waves: usize) -> Self {
         if waves > 1 && self.is_fused() {
@@ -176,7 +180,8 @@ impl StepPlan {
         }
     }
 
-    /// The plan for a detector that `blurs` or has a background, from that for an ideal one: separate kernels.
+    /// The plan for a detector that `blurs` or has a background, from that for an ideal one:
+    /// separate kernels.
     #[must_use]
     pub fn with_detector(self, blurs: bool) -> Self {
         if blurs && self.is_fused() {
@@ -186,7 +191,8 @@ impl StepPlan {
         }
     }
 
-    /// The same plan with exit waves stored as `waves`; separate kernels always have them in single precision.
+    /// The same plan with exit waves stored as `waves`; separate kernels always have them in single
+    /// precision.
     #[must_use]
     pub fn with_waves(self, waves: GpuWaves) -> Self {
         match self {

@@ -12,11 +12,12 @@ use warpstride_core::text::count;
 mod advice;
 mod block_estimate;
 
-/// Pixels of a block of frames, if batches are smaller: 2 MB in 16 bits, 0.04 ms at 55 GB/s, as long as the launches of a block
-/// take the host.
+/// Pixels of a block of frames, if batches are smaller: 2 MB in 16 bits, 0.04 ms at 55 GB/s, as
+/// long as the launches of a block take the host.
 const BLOCK_PIXELS: usize = 1 << 20;
 
-/// Pixels of all modes of a block of exit waves: 32 MiB, 0.6 ms at 55 GB/s, enough frames for all multiprocessors.
+/// Pixels of all modes of a block of exit waves: 32 MiB, 0.6 ms at 55 GB/s, enough frames for all
+/// multiprocessors.
 const WAVE_PIXELS: usize = 1 << 22;
 
 /// What large pieces of device memory are rounded up to, bytes.
@@ -28,10 +29,12 @@ pub(super) const AHEAD: usize = 2;
 /// Blocks that are read, or put together from frames in host memory, before they can be sent.
 pub(super) const READ_AHEAD: usize = 2;
 
-/// Blocks in host memory that are read or on their way to the device: those, the one that is needed and one more.
+/// Blocks in host memory that are read or on their way to the device: those, the one that is needed
+/// and one more.
 pub(super) const PIECES: usize = AHEAD + READ_AHEAD + 2;
 
-/// Bytes of a frame on its way from which a copy of its own is fast enough: to queue one takes the host about 6 µs.
+/// Bytes of a frame on its way from which a copy of its own is fast enough: to queue one takes the
+/// host about 6 µs.
 pub(super) const LARGE_FRAME: usize = 256 << 10;
 
 /// Blocks on the device: at least the one that is worked on and the one that arrives.
@@ -48,8 +51,10 @@ struct WaveBlocks {
     frame_bytes: u64,
 }
 
-/// The counts of a scan in page-locked host memory or in a temporary file, of which blocks of frames are on the device; for projection engines (`dm`, `raar`, `ap`) the
-/// exit waves too. Their results have the same bits as with everything on the device, but for those of [`Self::changes_bits`].
+/// The counts of a scan in page-locked host memory or in a temporary file, of which blocks of
+/// frames are on the device; for projection engines (`dm`, `raar`, `ap`) the exit waves too. Their
+/// results have the same bits as with everything on the device, but for those of
+/// [`Self::changes_bits`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamPlan {
     frames: usize,
@@ -66,9 +71,10 @@ pub struct StreamPlan {
 }
 
 impl StreamPlan {
-    /// A plan for `frames` frames of `pixels` pixels each: blocks of `block` frames, `slots` of them on the device, as counts in
-    /// 16 bits or, without `codes`, as √counts in 32 bits. Blocks have at least one frame, and there are at least two slots. A block must
-    /// hold the largest batch of the engines, or their first iteration is refused.
+    /// A plan for `frames` frames of `pixels` pixels each: blocks of `block` frames, `slots` of
+    /// them on the device, as counts in 16 bits or, without `codes`, as √counts in 32 bits. Blocks
+    /// have at least one frame, and there are at least two slots. A block must hold the largest
+    /// batch of the engines, or their first iteration is refused.
     #[must_use]
     pub fn new(
         [frames, pixels]: [usize; 2],
@@ -87,8 +93,9 @@ impl StreamPlan {
         }
     }
 
-    /// The same plan with counts that stay in their temporary file, from which each block is read when it is needed. A scan whose
-    /// counts are in memory has them in page-locked memory in any case.
+    /// The same plan with counts that stay in their temporary file, from which each block is read
+    /// when it is needed. A scan whose counts are in memory has them in page-locked memory in any
+    /// case.
     #[must_use]
     pub fn in_file(self) -> Self {
         Self {
@@ -97,8 +104,9 @@ impl StreamPlan {
         }
     }
 
-    /// The same plan, with counts that stay in their temporary file unless page-locked memory for them, for each of `devices` devices,
-    /// fits into the memory of the host beside `besides` bytes.
+    /// The same plan, with counts that stay in their temporary file unless page-locked memory for
+    /// them, for each of `devices` devices, fits into the memory of the host beside `besides`
+    /// bytes.
     #[must_use]
     pub fn within(self, besides: u64, host: Memory, devices: usize) -> Self {
         let pinned = self.host_bytes().saturating_mul(devices as u64);
@@ -115,8 +123,9 @@ impl StreamPlan {
         self.in_file
     }
 
-    /// The same plan with blocks of exit waves of `modes` modes, `slots` of them on the device, for projection engines. Their blocks
-    /// are multiples of the parts that a probe update sums apart, so those of the counts may become larger.
+    /// The same plan with blocks of exit waves of `modes` modes, `slots` of them on the device, for
+    /// projection engines. Their blocks are multiples of the parts that a probe update sums apart,
+    /// so those of the counts may become larger.
     #[must_use]
     pub fn with_waves(self, modes: usize, stored: GpuWaves, slots: usize) -> Self {
         let slices = probe_slices(modes.saturating_mul(self.pixels), self.frames);
@@ -152,8 +161,9 @@ impl StreamPlan {
         }
     }
 
-    /// Whether an engine of `recipe` gives other bits with blocks of frames of `shape` (rows, columns): `ml`, if it had kept
-    /// spectra and gradients of all frames, and projections at exact positions, whose sums on the probe are those of some frames at a time.
+    /// Whether an engine of `recipe` gives other bits with blocks of frames of `shape` (rows,
+    /// columns): `ml`, if it had kept spectra and gradients of all frames, and projections at exact
+    /// positions, whose sums on the probe are those of some frames at a time.
     #[must_use]
     pub fn changes_bits(recipe: &Recipe, [rows, columns]: [usize; 2]) -> bool {
         let square = rows == columns && matches!(rows, 64 | 128);
@@ -169,8 +179,9 @@ impl StreamPlan {
         recipe.engines.iter().any(|e| e.name.projects())
     }
 
-    /// The plan for a run of `recipe` with `shape` (frames, modes, rows, columns) and the object's (rows, columns) that keeps to
-    /// `limit` bytes of device memory by the estimate; `None` if all counts can be on the device.
+    /// The plan for a run of `recipe` with `shape` (frames, modes, rows, columns) and the object's
+    /// (rows, columns) that keeps to `limit` bytes of device memory by the estimate; `None` if all
+    /// counts can be on the device.
     ///
     /// # Errors
     /// The run needs more in any case.
@@ -276,8 +287,8 @@ impl StreamPlan {
             .saturating_mul(self.pixel_bytes() as u64)
     }
 
-    /// Bytes of device memory for counts and exit waves: the slots, √counts of a block if they are made from codes, and what is
-    /// gathered of its frames.
+    /// Bytes of device memory for counts and exit waves: the slots, √counts of a block if they are
+    /// made from codes, and what is gathered of its frames.
     #[must_use]
     pub fn device_bytes(&self) -> u64 {
         let widened = if self.codes.is_some() { 4 } else { 0 };
@@ -293,8 +304,9 @@ impl StreamPlan {
             .saturating_add(waves)
     }
 
-    /// Bytes of counts that travel in a pass over the frames, if its blocks are those of the pass before, in any order: all but those of the
-    /// blocks that stay. That is so for compact batches of which each is a block; otherwise up to all frames travel.
+    /// Bytes of counts that travel in a pass over the frames, if its blocks are those of the pass
+    /// before, in any order: all but those of the blocks that stay. That is so for compact batches
+    /// of which each is a block; otherwise up to all frames travel.
     #[must_use]
     pub fn pass_bytes(&self) -> u64 {
         if self.slots >= self.blocks() {
@@ -304,8 +316,9 @@ impl StreamPlan {
         self.bytes_of(self.frames.saturating_sub(stay))
     }
 
-    /// Bytes of exit waves that travel to the device and back in an iteration of a projection engine that updates object and probe: the
-    /// waves go there two times, but for the blocks with which a pass begins, which the one before has left there, and back once.
+    /// Bytes of exit waves that travel to the device and back in an iteration of a projection
+    /// engine that updates object and probe: the waves go there two times, but for the blocks with
+    /// which a pass begins, which the one before has left there, and back once.
     #[must_use]
     pub fn wave_bytes(&self) -> [u64; 2] {
         let Some(waves) = self.waves else {

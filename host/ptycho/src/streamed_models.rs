@@ -1,5 +1,6 @@
-//! Counts that stay in host memory, with each further part of the model, on the emulator: mini-batches have the bits of counts on
-//! the device, `ml` differs by rounding, and what does not travel in blocks is refused.
+//! Counts that stay in host memory, with each further part of the model, on the emulator:
+//! mini-batches have the bits of counts on the device, `ml` differs by rounding, and what does not
+//! travel in blocks is refused.
 
 use super::cuda::GpuEngine;
 use super::{

@@ -54,7 +54,8 @@ pub struct Summary {
     pub probe_modes: usize,
     /// Share of each mode in the probe's power, strongest first.
     pub mode_power: Vec<f64>,
-    /// Share of each object mode in the power behind the probe, strongest first; absent for one mode.
+    /// Share of each object mode in the power behind the probe, strongest first; absent for one
+    /// mode.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub object_mode_power: Vec<f64>,
     /// Points of each exposure of a fly scan; absent for a step scan.
@@ -200,7 +201,8 @@ impl std::fmt::Display for SlicesSummary {
 pub struct VariableProbeSummary {
     /// Number of variations.
     pub variations: usize,
-    /// Share of each variation in the power of all probe modes and variations, in the mean over the frames, strongest first.
+    /// Share of each variation in the power of all probe modes and variations, in the mean over the
+    /// frames, strongest first.
     pub power: Vec<f64>,
     /// Largest such share of a single frame, of all variations together.
     pub largest: f64,
@@ -365,7 +367,8 @@ impl Summary {
         self
     }
 
-    /// Says which frames of `scan`, with their numbers in its file, have fitted scales that ended at a limit.
+    /// Says which frames of `scan`, with their numbers in its file, have fitted scales that ended
+    /// at a limit.
     #[must_use]
     pub fn with_scales_of(mut self, scan: &Scan) -> Self {
         self.frame_scales = self.frame_scales.map(|scales| scales.of_frames(scan));
@@ -379,7 +382,8 @@ impl Summary {
         self.frame_scales.as_ref()?.problem()
     }
 
-    /// Searches for the focus of the probe of the result `of`, which takes longer than the rest of the summary.
+    /// Searches for the focus of the probe of the result `of`, which takes longer than the rest of
+    /// the summary.
     #[must_use]
     pub fn with_focus(mut self, of: &Reconstruction) -> Self {
         self.probe_focus = FocusSearch::of_result(of);

@@ -18,17 +18,18 @@ pub enum UpdateVersion {
 pub(super) const TILE: [usize; 2] = [TILE_ROWS as usize, TILE_COLUMNS as usize];
 /// Corners that a block of it looks through at a time.
 const CORNERS: usize = 256;
-/// One such look costs as much time as that many pixels of waves. Measured on an H200, tiled against
-/// atomic object update: 5000 frames of 64 × 64 (418 pixels a look) 0.132 against 0.141 ms, 20 000 of
-/// 32 × 32 (115 pixels a look) 0.286 against 0.139 ms.
+/// One such look costs as much time as that many pixels of waves. Measured on an H200, tiled
+/// against atomic object update: 5000 frames of 64 × 64 (418 pixels a look) 0.132 against 0.141 ms,
+/// 20 000 of 32 × 32 (115 pixels a look) 0.286 against 0.139 ms.
 const LOOK_PIXELS: usize = 256;
 
 impl UpdateVersion {
-    /// The version for `updates`, with `shape` (frames, modes, rows, columns) and the object's (rows, columns).
+    /// The version for `updates`, with `shape` (frames, modes, rows, columns) and the object's
+    /// (rows, columns).
     ///
-    /// Every tile looks through the corners of all frames. That is negligible beside the waves themselves unless many
-    /// small frames lie on a large object; then the atomic version, which goes frame by frame, is faster (see
-    /// `LOOK_PIXELS`).
+    /// Every tile looks through the corners of all frames. That is negligible beside the waves
+    /// themselves unless many small frames lie on a large object; then the atomic version, which
+    /// goes frame by frame, is faster (see `LOOK_PIXELS`).
     #[must_use]
     pub fn choose(
         updates: Updates,

@@ -1,5 +1,5 @@
-//! What the back ends share of the updates of object and probe: how weights become denominators, the steps of LSQ-ML, and the
-//! regulariser.
+//! What the back ends share of the updates of object and probe: how weights become denominators,
+//! the steps of LSQ-ML, and the regulariser.
 
 /// How a weight W becomes a denominator: √(W² + δ²) or (1−α) W + α max W.
 #[derive(Debug, Clone, Copy)]

@@ -1,12 +1,15 @@
-//! Variable probes (orthogonal probe relaxation, Odstrčil et al., Opt. Express 24, 8360 (2016)): the first probe mode of frame j
-//! is P_j = P_0 + Σ_k c_jk U_k with real c_jk. Engines by mini-batches update c and U from χ (Odstrčil, Menzel & Guizar-Sicairos,
-//! Opt. Express 26, 3108 (2018)).
+//! Variable probes (orthogonal probe relaxation, Odstrčil et al., Opt. Express 24, 8360 (2016)):
+//! the first probe mode of frame j is P_j = P_0 + Σ_k c_jk U_k with real c_jk. Engines by
+//! mini-batches update c and U from χ (Odstrčil, Menzel & Guizar-Sicairos, Opt. Express 26, 3108
+//! (2018)).
 //!
-//! With the back-projections G_j = S⁻¹\[conj(O) χ_j\] of the first mode, −2 Re⟨U_k, G_j⟩ and −2 Σ_j c_jk G_j are the derivatives of
-//! Σ(√I_model − √I)² by c_jk and by U_k. The variations begin as random sums Σ_j ±G_j of the first iteration that updates them,
-//! which span what frames have in addition to the mean probe (a randomised range finder: Halko, Martinsson & Tropp, SIAM Rev. 53,
-//! 217 (2011)); so do further ones beside those of an earlier result that has fewer than the recipe. After each iteration they are made
-//! orthonormal and ordered by power, from their Gram matrix and the covariance of their coefficients alone.
+//! With the back-projections G_j = S⁻¹\[conj(O) χ_j\] of the first mode, −2 Re⟨U_k, G_j⟩ and −2 Σ_j
+//! c_jk G_j are the derivatives of Σ(√I_model − √I)² by c_jk and by U_k. The variations begin as
+//! random sums Σ_j ±G_j of the first iteration that updates them, which span what frames have in
+//! addition to the mean probe (a randomised range finder: Halko, Martinsson & Tropp, SIAM Rev. 53,
+//! 217 (2011)); so do further ones beside those of an earlier result that has fewer than the
+//! recipe. After each iteration they are made orthonormal and ordered by power, from their Gram
+//! matrix and the covariance of their coefficients alone.
 
 use nalgebra::DMatrix;
 use num_complex::Complex;
@@ -15,7 +18,8 @@ use rand_pcg::Pcg64Mcg;
 
 /// Most variations.
 pub(crate) const MOST: usize = 16;
-/// First iteration of a run that updates them, unless a recipe says otherwise: the mean probe is formed before.
+/// First iteration of a run that updates them, unless a recipe says otherwise: the mean probe is
+/// formed before.
 pub(crate) const FROM: usize = 10;
 /// Part of the optimal step of a coefficient, or of the probe's step by which a shape changes.
 pub(crate) const PART: f64 = 0.5;
@@ -42,16 +46,16 @@ pub(crate) fn random_weights(seed: u64, frames: usize, count: usize) -> Vec<f64>
     (0..frames * count).map(sign).collect()
 }
 
-/// Those of [`random_weights`] for the variations from `present` to `count`, which are formed beside others that are there (frame,
-/// variation − `present`).
+/// Those of [`random_weights`] for the variations from `present` to `count`, which are formed
+/// beside others that are there (frame, variation − `present`).
 pub(crate) fn further_weights(seed: u64, frames: usize, [present, count]: [usize; 2]) -> Vec<f64> {
     let all = random_weights(seed, frames, count);
     let of_frame = |frame: &[f64]| frame[present.min(count)..].to_vec();
     all.chunks_exact(count.max(1)).flat_map(of_frame).collect()
 }
 
-/// How many variations there are among `count` values of `frames` frames in a saved state of a run with `most` of them: fewer, as long as
-/// those beyond an earlier result's are not formed.
+/// How many variations there are among `count` values of `frames` frames in a saved state of a run
+/// with `most` of them: fewer, as long as those beyond an earlier result's are not formed.
 pub(crate) fn saved_count(count: usize, frames: usize, most: usize) -> usize {
     let found = count / frames.max(1);
     if found * frames == count && (1..=most).contains(&found) {
@@ -62,8 +66,9 @@ pub(crate) fn saved_count(count: usize, frames: usize, most: usize) -> usize {
     }
 }
 
-/// Orthonormal shapes (k, pixel) of the same number and, as far as that is possible, the same span as the random sums `sums`, without
-/// what they have of the orthonormal shapes `present`. `None` if values are not finite.
+/// Orthonormal shapes (k, pixel) of the same number and, as far as that is possible, the same span
+/// as the random sums `sums`, without what they have of the orthonormal shapes `present`. `None` if
+/// values are not finite.
 pub(crate) fn further_shapes(
     present: &[Complex<f64>],
     sums: &[Complex<f64>],
@@ -116,8 +121,9 @@ pub(crate) fn strongest(coefficients: &[f64], count: usize) -> f64 {
     (0..count).map(power).fold(0.0, f64::max)
 }
 
-/// Solves a frame's damped equations `matrix` (k, l; the upper half is used) · x = `right` by Cholesky's decomposition; zeros where the shapes have no power in
-/// the frame, or if values are not finite.
+/// Solves a frame's damped equations `matrix` (k, l; the upper half is used) · x = `right` by
+/// Cholesky's decomposition; zeros where the shapes have no power in the frame, or if values are
+/// not finite.
 pub(crate) fn solve(matrix: &[f64], right: &[f64]) -> Vec<f64> {
     let count = right.len();
     let trace: f64 = (0..count).map(|k| matrix[k * count + k]).sum();
@@ -168,8 +174,9 @@ pub(crate) struct Rotation {
 }
 
 impl Rotation {
-    /// The rotation of shapes with the Gram matrix Re⟨U_k, U_l⟩ (k, l) and these coefficients (frame, k); without coefficients,
-    /// of shapes of equal weight. `None` if values are not finite.
+    /// The rotation of shapes with the Gram matrix Re⟨U_k, U_l⟩ (k, l) and these coefficients
+    /// (frame, k); without coefficients, of shapes of equal weight. `None` if values are not
+    /// finite.
     pub(crate) fn new(gram: &[f64], coefficients: Option<&[f64]>) -> Option<Self> {
         let count = (gram.len() as f64).sqrt() as usize;
         let values = coefficients.unwrap_or_default();
@@ -237,8 +244,9 @@ impl Rotation {
         all.into_iter().all(|v| v.is_finite()).then_some(found)
     }
 
-    /// The new coefficients (frame, k), and their changes (frame, k) in the same way: both less the mean. Coefficients of a frame
-    /// whose variation has more than `power` photons are reduced to that, and its changes begin anew.
+    /// The new coefficients (frame, k), and their changes (frame, k) in the same way: both less the
+    /// mean. Coefficients of a frame whose variation has more than `power` photons are reduced to
+    /// that, and its changes begin anew.
     pub(crate) fn coefficients(&self, values: &mut [f64], changes: &mut [f64], power: f64) {
         let count = self.mean.len();
         let frames = (values.len() / count).max(1) as f64;

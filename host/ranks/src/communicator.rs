@@ -16,7 +16,8 @@ pub trait Communicator: Send + Sync {
     /// The number of ranks.
     fn size(&self) -> usize;
 
-    /// All-gather: the bytes of every rank, in the order of ranks, on all of them. Their lengths may differ.
+    /// All-gather: the bytes of every rank, in the order of ranks, on all of them. Their lengths
+    /// may differ.
     ///
     /// # Errors
     ///
@@ -48,7 +49,8 @@ pub trait Communicator: Send + Sync {
     /// [`local_size`](Self::local_size) − 1.
     fn local_rank(&self) -> usize;
 
-    /// The number of ranks on this rank's host: all of them, unless an implementation knows of several hosts.
+    /// The number of ranks on this rank's host: all of them, unless an implementation knows of
+    /// several hosts.
     fn local_size(&self) -> usize {
         self.size()
     }

@@ -1,9 +1,10 @@
-//! Ranks: threads of a process or processes of MPI that compute one result together and exchange data.
+//! Ranks: threads of a process or processes of MPI that compute one result together and exchange
+//! data.
 //!
 //! A [`Communicator`] is the view of one rank on all of them, with the collective operations
-//! all-gather, gather and broadcast of MPI. [`threads`] makes the communicators of threads. With the
-//! feature `mpi`, `mpi::Processes` is that of a process which `mpirun` or `srun` has started. Code over
-//! `&dyn Communicator` runs with both, so its tests need no MPI.
+//! all-gather, gather and broadcast of MPI. [`threads`] makes the communicators of threads. With
+//! the feature `mpi`, `mpi::Processes` is that of a process which `mpirun` or `srun` has started.
+//! Code over `&dyn Communicator` runs with both, so its tests need no MPI.
 //!
 //! Every operation is collective and waits for all ranks: all of them call the same operations in
 //! the same order. If one calls another operation, has ended or has failed, the others get an

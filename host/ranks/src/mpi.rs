@@ -10,7 +10,8 @@ use ::mpi::traits::{Communicator as _, CommunicatorCollectives, Destination, Roo
 use crate::operation::Operation;
 use crate::{Communicator, RankError};
 
-/// Longest message in bytes. MPI counts bytes in an `int`, and some transports fail before its limit.
+/// Longest message in bytes. MPI counts bytes in an `int`, and some transports fail before its
+/// limit.
 const PIECE: usize = 64 << 20;
 
 /// The communicator of this process, one of those that `mpirun` or `srun` has started.
@@ -25,7 +26,8 @@ pub struct Processes {
     local_rank: usize,
     local_size: usize,
     piece: usize,
-    /// Why no further operation is possible. Locked during an operation, because MPI allows one call at a time.
+    /// Why no further operation is possible. Locked during an operation, because MPI allows one
+    /// call at a time.
     error: Mutex<Option<RankError>>,
     universe: Universe,
 }
@@ -39,7 +41,8 @@ struct Header {
 }
 
 impl Processes {
-    /// Starts MPI in this process. A process that neither `mpirun` nor `srun` has started is the only rank.
+    /// Starts MPI in this process. A process that neither `mpirun` nor `srun` has started is the
+    /// only rank.
     ///
     /// # Errors
     ///
@@ -82,8 +85,8 @@ impl Processes {
         self.error.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until all ranks have called `operation`, then exchanges bytes with `transfer`, which gets the number of
-    /// bytes of each rank.
+    /// Waits until all ranks have called `operation`, then exchanges bytes with `transfer`, which
+    /// gets the number of bytes of each rank.
     fn exchange<R>(
         &self,
         operation: Operation,
@@ -181,7 +184,8 @@ impl Communicator for Processes {
     }
 
     fn fail(&self, _message: &str) {
-        // Another thread of this process may wait for ranks that never answer: it must not be waited for.
+        // Another thread of this process may wait for ranks that never answer: it must not be
+        // waited for.
         let _call = self.error.try_lock();
         self.world().abort(1)
     }

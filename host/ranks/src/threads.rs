@@ -72,7 +72,8 @@ pub fn threads(size: usize) -> Vec<Threads> {
 }
 
 impl Shared {
-    /// The state is consistent after every statement that could panic, so that poisoning means nothing.
+    /// The state is consistent after every statement that could panic, so that poisoning means
+    /// nothing.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -93,7 +94,8 @@ impl State {
         self.completed += 1;
     }
 
-    /// The result for one rank. The last one takes it, so that the bytes are kept no longer than needed.
+    /// The result for one rank. The last one takes it, so that the bytes are kept no longer than
+    /// needed.
     fn take(&mut self) -> Gathered {
         self.to_take -= 1;
         if self.to_take == 0 {
@@ -130,7 +132,8 @@ impl Threads {
             self.shared.changed.notify_all();
         }
         loop {
-            // An operation that all ranks have called succeeds on all of them, whatever comes after it.
+            // An operation that all ranks have called succeeds on all of them, whatever comes after
+            // it.
             if state.completed > number {
                 return Ok(state.take());
             }

@@ -4,12 +4,13 @@ use bytemuck::Pod;
 
 use crate::{Communicator, RankError};
 
-/// All-gather: the values of every rank, in the order of ranks, on all of them. Their numbers may differ.
+/// All-gather: the values of every rank, in the order of ranks, on all of them. Their numbers may
+/// differ.
 ///
 /// # Errors
 ///
-/// Those of [`Communicator::all_gather`], and [`RankError::Length`] if the bytes of a rank are no whole number of
-/// values, because it sent values of another type.
+/// Those of [`Communicator::all_gather`], and [`RankError::Length`] if the bytes of a rank are no
+/// whole number of values, because it sent values of another type.
 pub fn all_gather_values<T: Pod>(
     communicator: &dyn Communicator,
     values: &[T],

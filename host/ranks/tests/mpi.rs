@@ -1,5 +1,6 @@
-//! Processes of MPI as ranks, with the program `check-mpi` under `mpirun`: it compares every operation with its
-//! definition, and ends a rank early in several ways. Every run has a limit, so that one that hangs fails the test.
+//! Processes of MPI as ranks, with the program `check-mpi` under `mpirun`: it compares every
+//! operation with its definition, and ends a rank early in several ways. Every run has a limit, so
+//! that one that hangs fails the test.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -26,7 +27,8 @@ fn mpirun(ranks: usize, argument: Option<&str>) -> Option<Child> {
         .args(["-n", &ranks.to_string()])
         .arg(env!("CARGO_BIN_EXE_check-mpi"))
         .args(argument)
-        // Open MPI refuses root and more processes than cores without these; other MPIs do not know them.
+        // Open MPI refuses root and more processes than cores without these; other MPIs do not know
+        // them.
         .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
         .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
         .env("OMPI_MCA_rmaps_base_oversubscribe", "1")

@@ -1,5 +1,5 @@
-//! Threads as ranks: the expected results follow from the definition of each operation. Every wait has a limit, so that
-//! a rank that waits forever fails the test.
+//! Threads as ranks: the expected results follow from the definition of each operation. Every wait
+//! has a limit, so that a rank that waits forever fails the test.
 
 use std::sync::mpsc;
 use std::thread;
@@ -198,7 +198,8 @@ fn different_operations_are_an_error_on_all_ranks() {
 #[test]
 fn values_need_no_alignment_and_whole_values() {
     let results = run(2, |c| {
-        // Of an odd length before, so that a later value is at an odd address if anything is shared.
+        // Of an odd length before, so that a later value is at an odd address if anything is
+        // shared.
         let all = c.all_gather(vec![0; 7]).unwrap();
         assert_eq!(all_gather_values::<u8>(&c, &[1]).unwrap(), [[1], [1]]);
         let numbers = all_gather_values(&c, &[1.5_f64, c.rank() as f64]).unwrap();

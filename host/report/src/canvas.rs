@@ -44,7 +44,8 @@ impl Canvas {
         }
     }
 
-    /// Writes `text` in a line of the usual height with its upper left corner at `at` (column, row).
+    /// Writes `text` in a line of the usual height with its upper left corner at `at` (column,
+    /// row).
     pub fn text(&mut self, at: [usize; 2], text: &str) {
         self.text_of_height(at, TEXT, text);
     }

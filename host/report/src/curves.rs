@@ -28,8 +28,8 @@ pub const CURVES: [RGBColor; 3] = [
 /// The reason why a curve could not be drawn.
 pub type DrawError = DrawingAreaErrorKind<std::io::Error>;
 
-/// Draws `residuals` after steps 1, 2, …, which are called `step`, on a logarithmic axis; `None` if there
-/// is nothing to draw.
+/// Draws `residuals` after steps 1, 2, …, which are called `step`, on a logarithmic axis; `None` if
+/// there is nothing to draw.
 pub fn of_residuals(residuals: &[f64], step: &str) -> Result<Option<String>, DrawError> {
     let values: Vec<(usize, Option<f64>)> = residuals
         .iter()
@@ -39,9 +39,9 @@ pub fn of_residuals(residuals: &[f64], step: &str) -> Result<Option<String>, Dra
     logarithmic(&values, step, &[])
 }
 
-/// Draws values against steps, which are called `step`, on a logarithmic axis, with the names of `spans`
-/// above their first steps; `None` if there is nothing to draw. Missing values are gaps, and one or two
-/// values between gaps are dots.
+/// Draws values against steps, which are called `step`, on a logarithmic axis, with the names of
+/// `spans` above their first steps; `None` if there is nothing to draw. Missing values are gaps,
+/// and one or two values between gaps are dots.
 pub fn logarithmic(
     values: &[(usize, Option<f64>)],
     step: &str,

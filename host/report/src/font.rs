@@ -1,7 +1,7 @@
 //! The font of all pictures: DejaVu Sans, with Latin, Greek, Cyrillic and mathematical characters.
 //!
-//! `font/LICENSE` has its licence. It was made from DejaVu Sans 2.37 with `pyftsubset` of fonttools,
-//! without hinting and with its table of kerning.
+//! `font/LICENSE` has its licence. It was made from DejaVu Sans 2.37 with `pyftsubset` of
+//! fonttools, without hinting and with its table of kerning.
 
 use ab_glyph::{Font, FontRef, Glyph, Point, PxScale, ScaleFont, point};
 use std::sync::LazyLock;
@@ -41,8 +41,8 @@ pub fn width_of(text: &str, height: usize) -> usize {
     layout(text, height as f32).1.ceil() as usize
 }
 
-/// Calls `draw` with column, row and coverage (0 to 1) of every pixel that `text` touches, if its upper
-/// left corner is at (0, 0).
+/// Calls `draw` with column, row and coverage (0 to 1) of every pixel that `text` touches, if its
+/// upper left corner is at (0, 0).
 pub fn draw(text: &str, height: usize, mut draw: impl FnMut(i32, i32, f32)) {
     for glyph in layout(text, height as f32).0 {
         let Some(outline) = FONT.outline_glyph(glyph) else {
@@ -92,8 +92,8 @@ mod tests {
         assert!(!has('漢'));
     }
 
-    /// Widths of DejaVu Sans, from the font's `hmtx` and `kern` tables: units of 1/2048 em, of which a
-    /// line has 2384 (`hhea`: ascent 1901, descent 483).
+    /// Widths of DejaVu Sans, from the font's `hmtx` and `kern` tables: units of 1/2048 em, of
+    /// which a line has 2384 (`hhea`: ascent 1901, descent 483).
     #[test]
     fn widths_are_those_of_the_font() {
         let width = |units: f64, height: usize| (units * height as f64 / 2384.0).ceil() as usize;

@@ -18,9 +18,9 @@ pub fn label(tick: f64) -> String {
     trimmed(tick, DIGITS)
 }
 
-/// Round numbers in `range` for an axis of `pixels`, as many as fit if a label takes `space` pixels:
-/// 1, 2 and 5 times the powers of ten, or fewer. A range that has hardly any of these gets multiples of
-/// a round step.
+/// Round numbers in `range` for an axis of `pixels`, as many as fit if a label takes `space`
+/// pixels: 1, 2 and 5 times the powers of ten, or fewer. A range that has hardly any of these gets
+/// multiples of a round step.
 pub fn log_ticks(range: &Range<f64>, pixels: u32, space: impl Fn(&str) -> u32) -> Vec<f64> {
     let [start, end] = [range.start, range.end].map(f64::log10);
     let fits = |ticks: &Vec<f64>| {

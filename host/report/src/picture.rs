@@ -68,8 +68,8 @@ pub fn map_ends(map: Map) -> [String; 2] {
     }
 }
 
-/// Draws a colour bar with its upper left corner at `at` (column, row) and the labels `ends` below its
-/// ends; of a label with a unit, the number is below the end.
+/// Draws a colour bar with its upper left corner at `at` (column, row) and the labels `ends` below
+/// its ends; of a label with a unit, the number is below the end.
 pub fn colour_bar(canvas: &mut Canvas, at: [usize; 2], map: Map, ends: &[String; 2]) {
     let [start, row] = at;
     let text_row = row + BAR[1] + GAP / 2;

@@ -14,8 +14,8 @@ pub struct ValueAxis {
 }
 
 impl ValueAxis {
-    /// An axis with at most `most` steps between ticks. The length of `values` must be positive, and
-    /// both ends finite.
+    /// An axis with at most `most` steps between ticks. The length of `values` must be positive,
+    /// and both ends finite.
     pub fn new(values: Range<f64>, most: u32) -> Self {
         let most = f64::from(most.max(1));
         let length = values.end - values.start;

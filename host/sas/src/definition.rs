@@ -62,8 +62,8 @@ pub struct ParameterRow {
     pub polydisperse: bool,
     /// Whether the parameter is a scattering length density.
     pub sld: bool,
-    /// The part of a sum or a product of models to which the parameter belongs, by its index; the first part of a product for
-    /// its scale.
+    /// The part of a sum or a product of models to which the parameter belongs, by its index; the
+    /// first part of a product for its scale.
     pub part: Option<usize>,
 }
 
@@ -88,7 +88,8 @@ impl ParameterRow {
     }
 }
 
-/// A model: a form factor, a product `P@S` with a structure factor, or a sum `A+B` or product `A*B` of such models.
+/// A model: a form factor, a product `P@S` with a structure factor, or a sum `A+B` or product `A*B`
+/// of such models.
 #[derive(Clone)]
 pub struct Definition {
     name: String,
@@ -211,7 +212,8 @@ fn scale_and_background(background: f64) -> Vec<ParameterRow> {
 }
 
 impl Definition {
-    /// The model of that name, `P`, `P@S`, or a sum `A+B`, product `A*B` or sum of products `A*B+C` of these.
+    /// The model of that name, `P`, `P@S`, or a sum `A+B`, product `A*B` or sum of products `A*B+C`
+    /// of these.
     ///
     /// # Errors
     /// A model does not exist, S is not a structure factor, or P is one; too many models.

@@ -24,8 +24,8 @@ pub fn relative_uncertainty(intensity: &[f64], sigma: Option<&[f64]>) -> Option<
     Some([shares[0], shares[last / 2], shares[last]])
 }
 
-/// Doubtful properties of data, one sentence each: a q that may be in another unit, few points, intensities that are not positive,
-/// no or large uncertainties, and a coarse resolution.
+/// Doubtful properties of data, one sentence each: a q that may be in another unit, few points,
+/// intensities that are not positive, no or large uncertainties, and a coarse resolution.
 #[must_use]
 pub fn problems(data: &Scattering) -> Vec<String> {
     let (intensity, sigma) = match data {

@@ -14,8 +14,9 @@ pub trait Engine {
     /// A vector outside its limits, or an error of the device.
     fn evaluate(&mut self, vectors: &[Vector]) -> Result<Vec<Vec<f64>>, SasError>;
 
-    /// Like [`Engine::evaluate`] into memory of the CUDA device that computes: intensities (vector, point) from element `at` on.
-    /// Returns false, without a computation, on other back ends and for sums of models.
+    /// Like [`Engine::evaluate`] into memory of the CUDA device that computes: intensities (vector,
+    /// point) from element `at` on. Returns false, without a computation, on other back ends and
+    /// for sums of models.
     ///
     /// # Errors
     /// As for [`Engine::evaluate`]; or the memory is too short or of another device.

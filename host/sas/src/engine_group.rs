@@ -11,9 +11,9 @@ struct Member {
     engine: Box<dyn Engine + Send>,
 }
 
-/// Engines of one calculation on several devices. The vectors of a call are divided among the devices in
-/// their order, so the intensities are those of one device, to the bit if the devices are of one kind: the
-/// intensities of a vector do not depend on the other vectors of its call.
+/// Engines of one calculation on several devices. The vectors of a call are divided among the
+/// devices in their order, so the intensities are those of one device, to the bit if the devices
+/// are of one kind: the intensities of a vector do not depend on the other vectors of its call.
 pub struct EngineGroup {
     members: Vec<Member>,
     /// Vectors for which a device is worth using.
@@ -21,8 +21,9 @@ pub struct EngineGroup {
 }
 
 impl EngineGroup {
-    /// The engines with the numbers of their devices. A call uses as many devices as get `least` vectors each,
-    /// but at least one; `None`: the [batch](Engine::batch) of an engine, as fewer do not fill a device.
+    /// The engines with the numbers of their devices. A call uses as many devices as get `least`
+    /// vectors each, but at least one; `None`: the [batch](Engine::batch) of an engine, as fewer do
+    /// not fill a device.
     ///
     /// # Errors
     /// There is no engine.

@@ -10,8 +10,8 @@ const NEARBY_Q: [f64; 3] = [1e-12, 1e-18, 0.0];
 /// are finite at 0 do not grow at all.
 const MIN_GROWTH: f64 = 10.0;
 
-/// Points of a calculation at q = 0, and the same model near and at q = 0. Engines return a large finite value at 0 for a
-/// model that diverges there.
+/// Points of a calculation at q = 0, and the same model near and at q = 0. Engines return a large
+/// finite value at 0 for a model that diverges there.
 #[derive(Debug, Clone)]
 pub struct Origin {
     zeros: Vec<usize>,

@@ -3,7 +3,8 @@
 /// A distribution about a centre c with standard deviation σ.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Distribution {
-    /// exp(−½ ((x − c)/σ)²); by default 35 points to ±3 σ, and for sizes wider than 0.25 more of both.
+    /// exp(−½ ((x − c)/σ)²); by default 35 points to ±3 σ, and for sizes wider than 0.25 more of
+    /// both.
     Gaussian,
     /// Constant to ±√3 σ; by default 35 points. σ is the standard deviation. With a longer reach,
     /// mesh points beyond ±√3 σ are dropped.
@@ -35,12 +36,14 @@ pub struct Polydispersity {
     /// Reach of the mesh in standard deviations; no effect for `Uniform` and `Array`.
     pub nsigma: f64,
     /// Whether points or reach were asked for. If not, they are those of
-    /// [`Distribution::default_mesh`], and the mesh of a wide distribution of sizes follows its width.
+    /// [`Distribution::default_mesh`], and the mesh of a wide distribution of sizes follows its
+    /// width.
     pub is_given: bool,
 }
 
 impl Distribution {
-    /// Number of points and reach in standard deviations of the default mesh of a narrow distribution.
+    /// Number of points and reach in standard deviations of the default mesh of a narrow
+    /// distribution.
     #[must_use]
     pub fn default_mesh(&self) -> (usize, f64) {
         match self {

@@ -1,13 +1,14 @@
-//! The engine of a sum or a product of models: each part on an engine of its own, multiplied and added in double precision.
+//! The engine of a sum or a product of models: each part on an engine of its own, multiplied and
+//! added in double precision.
 
 use super::cpu::CpuEngine;
 use super::joint::distinct;
 use super::{Calculation, Engine, SasError, Vector};
 use warpstride_core::run::Setup;
 
-/// Evaluates a sum of models, I = scale · Σ (term's scale · term) + background, whose terms are models or products of models. A
-/// term whose factor is 0 is not computed, and vectors that agree in the values of a part share its computation. A resolution
-/// smears products, not their parts.
+/// Evaluates a sum of models, I = scale · Σ (term's scale · term) + background, whose terms are
+/// models or products of models. A term whose factor is 0 is not computed, and vectors that agree
+/// in the values of a part share its computation. A resolution smears products, not their parts.
 pub struct SumEngine {
     calculation: Calculation,
     engines: Vec<Box<dyn Engine>>,
@@ -49,8 +50,8 @@ pub fn on_cpu(calculation: Calculation) -> Result<Box<dyn Engine>, SasError> {
 }
 
 impl Calculation {
-    /// The calculations of the parts of a sum, at the same points with the same resolution, and of a product of models, at the
-    /// finer points of the resolution; empty for any other model.
+    /// The calculations of the parts of a sum, at the same points with the same resolution, and of
+    /// a product of models, at the finer points of the resolution; empty for any other model.
     #[must_use]
     pub fn parts(&self) -> Vec<Self> {
         let is_factor = |at: &usize| {
@@ -81,8 +82,8 @@ impl Calculation {
             .collect()
     }
 
-    /// The vectors of the parts of a sum or a product of models, with scale 1 and background 0, and the factor of the term of
-    /// each; empty for any other model.
+    /// The vectors of the parts of a sum or a product of models, with scale 1 and background 0, and
+    /// the factor of the term of each; empty for any other model.
     #[must_use]
     pub fn part_vectors(&self, vector: &Vector) -> Vec<(f64, Vector)> {
         let (scale, _) = self.common(vector);
@@ -289,8 +290,8 @@ mod tests {
         }
     }
 
-    /// A sum of a model and a product with a structure factor in it, with a distribution and a resolution, which smears the
-    /// product; and a product alone, in two dimensions.
+    /// A sum of a model and a product with a structure factor in it, with a distribution and a
+    /// resolution, which smears the product; and a product alone, in two dimensions.
     #[test]
     fn a_product_is_the_product_of_its_parts() {
         let q: Vec<f64> = (1..20).map(|i| 0.01 * f64::from(i)).collect();

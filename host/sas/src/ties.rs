@@ -92,7 +92,8 @@ impl Ties {
         Ok(Self { ties: ordered })
     }
 
-    /// With the ties of another calculation, whose values and widths begin there in a common vector.
+    /// With the ties of another calculation, whose values and widths begin there in a common
+    /// vector.
     #[must_use]
     pub(super) fn and(mut self, others: Self, values: usize, widths: usize) -> Self {
         let shifted = |target: Target| match target {

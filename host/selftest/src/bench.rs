@@ -161,7 +161,8 @@ impl<'m, M: Device> Bench<'m, M> {
         self.results
     }
 
-    /// Notes that `kernels` are not run at this size, because a block would need more shared memory than the device has.
+    /// Notes that `kernels` are not run at this size, because a block would need more shared memory
+    /// than the device has.
     pub fn skip(&mut self, kernels: &'static str, side: u32) {
         let bytes = self.device.shared_memory();
         let why = format!("SKIPPED {side} × {side}: more shared memory than {bytes} bytes a block");
@@ -193,8 +194,8 @@ impl<'m, M: Device> Bench<'m, M> {
         self.note_timed(case, error, &mut || work(device, &mut outputs))
     }
 
-    /// Notes a case with its `error`, and times runs of its `work` if it is timed. Apart from [`Self::run`], so that it
-    /// is not compiled again for every case.
+    /// Notes a case with its `error`, and times runs of its `work` if it is timed. Apart from
+    /// [`Self::run`], so that it is not compiled again for every case.
     fn note_timed(
         &mut self,
         case: Case,
@@ -269,7 +270,8 @@ impl<M: Device> CaseDevice<'_, M> {
         Ok(relative_error(&values, reference))
     }
 
-    /// As [`Self::error`] of a buffer of arrays: the largest error of one place of the arrays, in all of them.
+    /// As [`Self::error`] of a buffer of arrays: the largest error of one place of the arrays, in
+    /// all of them.
     pub fn largest_error<T: Compared + Send, const N: usize>(
         self,
         buffer: &M::Buffer<[T; N]>,

@@ -26,7 +26,8 @@ pub fn cases<D: Device>(bench: &mut Bench<'_, D>, size: Size) -> Result<()> {
     Ok(())
 }
 
-/// A transform that launches the kernel: of rows, along the columns of arrays with few of them, or of frames.
+/// A transform that launches the kernel: of rows, along the columns of arrays with few of them, or
+/// of frames.
 fn transform_by(entry: &str, size: Size) -> Option<(Vec<usize>, FftPasses)> {
     let mut words = entry.strip_prefix("fft_")?.split('_');
     let what = words.next()?;

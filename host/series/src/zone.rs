@@ -1,4 +1,5 @@
-//! IANA time zones: offsets from UTC at any time from 1970 to 2262, and the times of local readings.
+//! IANA time zones: offsets from UTC at any time from 1970 to 2262, and the times of local
+//! readings.
 //!
 //! The zones are those of the time zone database that the crate `jiff` contains, whatever the
 //! system has. A zone becomes a table of its changes of offset, so that a conversion is a binary

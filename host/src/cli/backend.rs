@@ -40,7 +40,8 @@ pub(crate) fn for_kernels(args: KernelBackendArgs) -> Result<KernelBackendArg, F
     }
 }
 
-/// The option that asks for a GPU, for messages: `--device 1`, or `--backend cuda` if no GPU is named.
+/// The option that asks for a GPU, for messages: `--device 1`, or `--backend cuda` if no GPU is
+/// named.
 pub(crate) fn gpu_option(device: Option<usize>) -> String {
     device.map_or_else(
         || "--backend cuda".to_owned(),

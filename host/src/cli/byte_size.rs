@@ -8,7 +8,8 @@ use crate::system::Memory;
 const MIN_BYTES: u64 = 64 << 10;
 const UNITS: [(char, u32); 4] = [('K', 10), ('M', 20), ('G', 30), ('T', 40)];
 
-/// Parses the value of `option`, a number of bytes, optionally followed by K, M, G or T (powers of 1024).
+/// Parses the value of `option`, a number of bytes, optionally followed by K, M, G or T (powers of
+/// 1024).
 pub(super) fn parse(option: &str, args: Option<&str>) -> Result<Option<u64>, Failure> {
     let Some(text) = args else { return Ok(None) };
     let refused = || {

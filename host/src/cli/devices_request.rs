@@ -20,8 +20,8 @@ pub(crate) struct DevicesRequest {
 }
 
 impl DevicesRequest {
-    /// Refuses options that contradict each other, for double or single precision, with kernels that have
-    /// double precision or not. Naming a GPU turns `auto` into `cuda`.
+    /// Refuses options that contradict each other, for double or single precision, with kernels
+    /// that have double precision or not. Naming a GPU turns `auto` into `cuda`.
     pub(crate) fn from_args(
         args: &DevicesArgs,
         double: bool,
@@ -57,7 +57,8 @@ impl DevicesRequest {
         self.backend != BackendName::Cpu
     }
 
-    /// The request of one of several processes on this host: each takes the GPU of its number there, unless one was named.
+    /// The request of one of several processes on this host: each takes the GPU of its number
+    /// there, unless one was named.
     #[cfg(all(feature = "ptycho", feature = "hdf5"))]
     pub(crate) fn for_rank(&self, ranks: &crate::ptycho::Ranks) -> Self {
         let mut own = self.clone();
@@ -90,8 +91,8 @@ impl DevicesRequest {
         }
     }
 
-    /// Opens the back end, with `kernels` on GPUs. With `cpu_only`, the reason why the kernels cannot do this
-    /// computation, `auto` takes the CPU.
+    /// Opens the back end, with `kernels` on GPUs. With `cpu_only`, the reason why the kernels
+    /// cannot do this computation, `auto` takes the CPU.
     pub(crate) fn open(
         &self,
         cpu_only: Option<&str>,

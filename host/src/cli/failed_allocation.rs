@@ -1,11 +1,12 @@
 //! Allocations that fail, as any may under a limit of the address space (`ulimit -v`).
 //!
-//! What a command needs is compared with [`crate::system::Memory`] before, and refused with what to do. This is for what is left.
+//! What a command needs is compared with [`crate::system::Memory`] before, and refused with what to
+//! do. This is for what is left.
 
 use super::failure::Failure;
 
-/// Makes a failed allocation end the process with the exit code of a failure. The standard library writes how many bytes could not be
-/// had, and raises SIGABRT.
+/// Makes a failed allocation end the process with the exit code of a failure. The standard library
+/// writes how many bytes could not be had, and raises SIGABRT.
 #[cfg(unix)]
 pub(super) fn end_as_failure() -> Result<(), Failure> {
     use super::failure::FAILED;

@@ -16,7 +16,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// Stopped by Ctrl-C after saving: exit code 130.
     Interrupted(String),
-    /// A failure of one of the processes that compute together, of which the others do not know: exit code 1.
+    /// A failure of one of the processes that compute together, of which the others do not know:
+    /// exit code 1.
     #[cfg(all(feature = "ptycho", feature = "hdf5"))]
     OfRank(String),
 }

@@ -52,8 +52,8 @@ pub fn run() -> ExitCode {
     ExitCode::from(run_with(std::env::args_os(), None))
 }
 
-/// Like [`run`], with `arguments` in the place of the process's own, of which the first is the name of the program.
-/// `executable` starts the program again, if the running executable does not.
+/// Like [`run`], with `arguments` in the place of the process's own, of which the first is the name
+/// of the program. `executable` starts the program again, if the running executable does not.
 pub fn run_with(arguments: impl IntoIterator<Item = OsString>, executable: Option<&Path>) -> u8 {
     if let Err(failure) = file_size::report_as_error() {
         output::complain(&failure.to_string());
@@ -68,8 +68,8 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>, executable: Optio
     };
     let done = execute(&sciences, &matches, executable).and_then(|()| output::check_progress());
     let failure = match done {
-        // All processes of MPI have a failure, and the first one says it. The code of another one would
-        // end it before.
+        // All processes of MPI have a failure, and the first one says it. The code of another one
+        // would end it before.
         Err(failure) if processes::is_first() => failure,
         _ => return 0,
     };

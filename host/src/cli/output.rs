@@ -57,7 +57,8 @@ pub(crate) fn check_progress() -> Result<(), Failure> {
     }
 }
 
-/// Writes `value` to standard output as indented JSON. Characters on which a terminal would act are escaped.
+/// Writes `value` to standard output as indented JSON. Characters on which a terminal would act are
+/// escaped.
 pub(crate) fn say_json(value: &impl Serialize) -> Result<(), Failure> {
     say(&(escaped_json(serde_json::to_string_pretty(value)?) + "\n"))
 }

@@ -93,8 +93,8 @@ impl fmt::Display for OutputFile<'_> {
     }
 }
 
-/// Checks that no output is an input or another output, that the name of every output has the ending
-/// of its format, and that every output can be written.
+/// Checks that no output is an input or another output, that the name of every output has the
+/// ending of its format, and that every output can be written.
 pub(crate) fn check(outputs: &[OutputFile<'_>], inputs: &[&Path]) -> Result<(), Failure> {
     for (i, output) in outputs.iter().enumerate() {
         if let Some(input) = inputs.iter().find(|input| same(input, output.path)) {
@@ -155,8 +155,8 @@ pub(crate) fn check_name(output: &OutputFile<'_>) -> Result<(), Failure> {
     )))
 }
 
-/// The ending of a name without its first dot: `h5`, or `nii.gz` if it is compressed; empty if there
-/// is none.
+/// The ending of a name without its first dot: `h5`, or `nii.gz` if it is compressed; empty if
+/// there is none.
 fn ending(path: &Path) -> String {
     let text = |part: Option<&std::ffi::OsStr>| {
         part.map_or_else(String::new, |part| part.to_string_lossy().into_owned())

@@ -4,8 +4,8 @@ use super::failure::Failure;
 use clap::ArgMatches;
 use std::env;
 
-/// Variables with the number of the process and that of all, by Open MPI, by MPICH and Intel MPI, and by `srun
-/// --mpi=pmix`. (A batch script has those of Slurm too, but not that of PMIx.)
+/// Variables with the number of the process and that of all, by Open MPI, by MPICH and Intel MPI,
+/// and by `srun --mpi=pmix`. (A batch script has those of Slurm too, but not that of PMIx.)
 const VARIABLES: [[&str; 2]; 3] = [
     ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"],
     ["PMI_RANK", "PMI_SIZE"],

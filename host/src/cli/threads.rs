@@ -22,8 +22,8 @@ pub(crate) fn check(threads: Option<usize>) -> Result<(), Failure> {
 /// The variables from which rayon takes the number of threads if `--threads` is not given.
 const VARIABLES: [&str; 2] = ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"];
 
-/// Checks the variables of the environment. Empty ones, and 0, mean the default, as for rayon, which
-/// takes texts that are not numbers for the default too.
+/// Checks the variables of the environment. Empty ones, and 0, mean the default, as for rayon,
+/// which takes texts that are not numbers for the default too.
 pub(crate) fn check_environment() -> Result<(), Failure> {
     for name in VARIABLES {
         let value = std::env::var_os(name).unwrap_or_default();
@@ -44,7 +44,8 @@ const REMEDY: &str = "raise the limits of memory and of processes (ulimit -v, ul
 /// The threads of the global pool, once [`start`] has set them; 0 is the default.
 static STARTED: OnceLock<usize> = OnceLock::new();
 
-/// Starts the threads of the global pool, as many as `--threads` says. A command that computes several times has one pool.
+/// Starts the threads of the global pool, as many as `--threads` says. A command that computes
+/// several times has one pool.
 ///
 /// # Errors
 /// The operating system does not give the process so many threads, or the memory of their stacks.
@@ -74,7 +75,8 @@ pub(crate) fn start(threads: Option<usize>) -> Result<(), Failure> {
     }
 }
 
-/// Makes a thread that cannot be started an error of one sentence, where the standard library panics.
+/// Makes a thread that cannot be started an error of one sentence, where the standard library
+/// panics.
 pub(super) fn report_as_error() {
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -87,7 +89,8 @@ pub(super) fn report_as_error() {
     }));
 }
 
-/// Starts the threads of a command, so that a later computation finds them: as many as its own `--threads` says.
+/// Starts the threads of a command, so that a later computation finds them: as many as its own
+/// `--threads` says.
 pub(super) fn start_for(matches: &ArgMatches) -> Result<(), Failure> {
     let mut command = matches;
     while let Some((_, inner)) = command.subcommand() {

@@ -6,8 +6,8 @@ use std::sync::PoisonError;
 
 const DETECTOR: &str = "/entry_1/instrument_1/detector_1";
 
-/// Puts a soft link in the place of the frames of `scan.cxi`. It leads to the frames, or to an external
-/// link to `file`.
+/// Puts a soft link in the place of the frames of `scan.cxi`. It leads to the frames, or to an
+/// external link to `file`.
 fn link_frames(folder: &TestFolder, file: Option<&str>) {
     let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
     let scan = hdf5::File::open_rw(folder.path("scan.cxi")).unwrap();
@@ -64,7 +64,8 @@ fn a_soft_link_does_not_lead_to_a_pipe() {
     assert_eq!(folder.names(), ["pipe", "scan.cxi"]);
 }
 
-/// Links to files in the folder are followed, others only with an option, which is recorded in the recipe.
+/// Links to files in the folder are followed, others only with an option, which is recorded in the
+/// recipe.
 #[test]
 fn links_are_followed_in_the_folder_and_elsewhere_on_demand() {
     let folder = TestFolder::with_scan();

@@ -1,10 +1,10 @@
-//! One form of error message in all commands: the option or the file, what was expected, and what was
-//! found. Exit code 2 if the arguments alone are wrong, else 1.
+//! One form of error message in all commands: the option or the file, what was expected, and what
+//! was found. Exit code 2 if the arguments alone are wrong, else 1.
 
 use super::support::TestFolder;
 
-/// Runs each command line and compares the exit code and the whole sentence. Arguments are separated
-/// by spaces; a sentence that ends in `…` is the beginning of the message.
+/// Runs each command line and compares the exit code and the whole sentence. Arguments are
+/// separated by spaces; a sentence that ends in `…` is the beginning of the message.
 #[track_caller]
 fn says(folder: &TestFolder, rows: &[(&str, i32, &str)]) {
     let before = folder.names();

@@ -24,9 +24,9 @@ fn number(summary: &serde_json::Value, key: &str) -> f64 {
     summary[key].as_f64().unwrap()
 }
 
-/// Writes `lines.h5`: Cartesian lines of the phantom as the samples of eight coils whose root sum of
-/// squares is 1, without noise and without what voxels cannot resolve, so that the right maps give
-/// the truth.
+/// Writes `lines.h5`: Cartesian lines of the phantom as the samples of eight coils whose root sum
+/// of squares is 1, without noise and without what voxels cannot resolve, so that the right maps
+/// give the truth.
 fn write_lines(folder: &TestFolder, side: usize, keep: impl Fn(i32) -> bool) {
     let options = SimulateOptions {
         matrix: side,
@@ -45,7 +45,8 @@ fn write_lines(folder: &TestFolder, side: usize, keep: impl Fn(i32) -> bool) {
     write_coil_images(folder, truth, &coil_images, keep);
 }
 
-/// Writes `lines.h5`: Cartesian lines of these images (coil, slice, row, column), with this `truth`.
+/// Writes `lines.h5`: Cartesian lines of these images (coil, slice, row, column), with this
+/// `truth`.
 fn write_coil_images(
     folder: &TestFolder,
     truth: Truth,
@@ -141,7 +142,8 @@ fn an_object_larger_than_its_field_of_view_gets_two_sets_of_maps() {
     write_coil_images(&folder, Truth { image, coil_maps }, &folded, |line| {
         line % 2 == 0 || (-12..12).contains(&line)
     });
-    // The sets' maps are nearly parallel where the second is weak, so that many iterations are needed.
+    // The sets' maps are nearly parallel where the second is weak, so that many iterations are
+    // needed.
     let fixed = ["--iterations", "100", "--min-residual", "0"];
     let found = compared(&folder, "lines.h5", &fixed);
     let note = found["notes"][0].as_str().unwrap();
@@ -196,7 +198,8 @@ fn few_lines_for_calibration_give_one_set() {
     }
 }
 
-/// All coils together leave no dimension of the patches empty, so that ESPIRiT's maps are arbitrary.
+/// All coils together leave no dimension of the patches empty, so that ESPIRiT's maps are
+/// arbitrary.
 #[test]
 fn too_few_coils_get_adaptive_maps() {
     let folder = TestFolder::new();

@@ -40,9 +40,10 @@ fn notes(summary: &Value) -> Vec<String> {
     notes.filter(|note| note.contains("devices")).collect()
 }
 
-/// Rounding of the sums over coils, and what a few iterations make of it. Conjugate gradients amplify rounding from
-/// iteration to iteration: after eight, the image in single precision is 4e-4 from that in double precision,
-/// and images that were rounded differently are as far from each other.
+/// Rounding of the sums over coils, and what a few iterations make of it. Conjugate gradients
+/// amplify rounding from iteration to iteration: after eight, the image in single precision is 4e-4
+/// from that in double precision, and images that were rounded differently are as far from each
+/// other.
 #[test]
 fn several_devices_give_the_image_of_one() {
     let folder = TestFolder::new();

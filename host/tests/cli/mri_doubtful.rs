@@ -55,7 +55,8 @@ fn doubtful_samples_are_named_by_reconstruct_as_by_info() {
     assert_eq!(summary(&folder)["problems"], serde_json::json!([]));
 }
 
-/// The image of a changed file with these options, what the reconstruction says, and what `info` says.
+/// The image of a changed file with these options, what the reconstruction says, and what `info`
+/// says.
 pub(super) fn image_of(
     change: &dyn Fn(&mut RawFile),
     options: &[&str],

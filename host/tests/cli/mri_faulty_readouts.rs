@@ -46,7 +46,8 @@ fn positions_far_beyond_the_others_cost_their_readouts() {
     refused.refused(1, &["--k-unit cycles-per-fov would make it"]);
 }
 
-/// BART's arrays, with the matrix of the trajectory and with a given one; kz counts in a plane, too.
+/// BART's arrays, with the matrix of the trajectory and with a given one; kz counts in a plane,
+/// too.
 #[test]
 fn positions_far_beyond_the_others_cost_their_readouts_in_arrays() {
     let folder = TestFolder::new();

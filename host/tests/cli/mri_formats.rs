@@ -105,7 +105,8 @@ fn bart_arrays_give_the_image_of_the_same_samples() {
     assert_eq!(found["matrix"], serde_json::json!([1, 32, 32]));
 }
 
-/// The maps of the second slice are twice those of the first, and so its image is half of it, exactly.
+/// The maps of the second slice are twice those of the first, and so its image is half of it,
+/// exactly.
 #[test]
 fn maps_of_several_slices_are_those_of_their_slice() {
     let folder = TestFolder::new();
@@ -337,7 +338,8 @@ fn several_images_of_one_run_are_those_of_single_runs() {
     in_order("three.npy", [0, 1, 2, 0]);
 }
 
-/// With `--coil-maps-once` the second repetition has the maps of the first, which a file may hold as well.
+/// With `--coil-maps-once` the second repetition has the maps of the first, which a file may hold
+/// as well.
 #[test]
 fn repetitions_may_share_the_coil_maps_of_their_slice() {
     let folder = TestFolder::new();

@@ -37,7 +37,8 @@ fn nrmse(summary: &serde_json::Value) -> f64 {
     summary["nrmse"].as_f64().unwrap()
 }
 
-/// The samples of a phantom of 32 × 32 as acquisitions, k times `scale` with `extra` columns behind.
+/// The samples of a phantom of 32 × 32 as acquisitions, k times `scale` with `extra` columns
+/// behind.
 fn raw_of(kspace: &KSpace, scale: f64, extra: &[f32]) -> RawFile {
     let acquisition = |readout: &warpstride::mri::data::Readout| {
         let samples = readout.samples.clone();

@@ -1,4 +1,5 @@
-//! Pictures, plots and tables: legible text, round labels that neither overlap nor leave the drawing.
+//! Pictures, plots and tables: legible text, round labels that neither overlap nor leave the
+//! drawing.
 
 use super::support::{TestFolder, read_png};
 

@@ -312,7 +312,8 @@ fn the_emulator_tries_the_same() {
     }
 }
 
-/// Engines in `--set` are the user's, as those of `--engine`; an earlier result may have been fitted to free pixels.
+/// Engines in `--set` are the user's, as those of `--engine`; an earlier result may have been
+/// fitted to free pixels.
 #[test]
 fn engines_and_earlier_results_make_no_trials() {
     let folder = TestFolder::new();
@@ -359,7 +360,8 @@ fn engines_and_earlier_results_make_no_trials() {
     }
 }
 
-/// A trial goes on with the probe of the one before it, also if the first one began with that of an optic.
+/// A trial goes on with the probe of the one before it, also if the first one began with that of an
+/// optic.
 #[test]
 fn trials_keep_their_probe_whatever_its_source() {
     let folder = simulated(&[]);
@@ -382,7 +384,8 @@ fn trials_keep_their_probe_whatever_its_source() {
     );
 }
 
-/// What a recipe names is kept, also where it is the default; without free pixels of its own they are chosen.
+/// What a recipe names is kept, also where it is the default; without free pixels of its own they
+/// are chosen.
 #[test]
 fn a_recipe_keeps_what_it_names() {
     let folder = TestFolder::new();

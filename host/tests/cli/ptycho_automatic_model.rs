@@ -1,5 +1,5 @@
-//! The automatic recipe with each further part of the model, with the real program: it chooses a chain that suits the part, and the
-//! terminal, the summary and the report say why.
+//! The automatic recipe with each further part of the model, with the real program: it chooses a
+//! chain that suits the part, and the terminal, the summary and the report say why.
 
 use super::support::TestFolder;
 use serde_json::Value;
@@ -39,7 +39,8 @@ struct Chosen {
     notes: String,
 }
 
-/// Simulates with `simulated`, reconstructs with `options`, and checks that terminal, summary and report say the same.
+/// Simulates with `simulated`, reconstructs with `options`, and checks that terminal, summary and
+/// report say the same.
 #[track_caller]
 fn chosen(simulated: &[&str], options: &[&str]) -> Chosen {
     chosen_for(&[&SMALL, simulated].concat(), options)
@@ -223,7 +224,8 @@ fn fly_scans_begin_with_dm_and_have_fewer_trials() {
     assert_eq!(found.recipe.fly.points, 3);
 }
 
-/// A background is kept at its first estimate by the difference map, and fitted by the engines after it.
+/// A background is kept at its first estimate by the difference map, and fitted by the engines
+/// after it.
 #[test]
 fn blur_begins_with_lsqml_and_a_background_with_dm() {
     let options = [&["--blur", "0.7"], &NEITHER[..]].concat();

@@ -1,4 +1,5 @@
-//! Frames without beam are left out, pixels that never count are masked, and both are said wherever a scan is looked at.
+//! Frames without beam are left out, pixels that never count are masked, and both are said wherever
+//! a scan is looked at.
 
 use super::ptycho_doubtful::{problems, reconstructed, scan, written};
 use super::support::{Output, STARTING, TestFolder, skipped};

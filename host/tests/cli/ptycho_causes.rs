@@ -1,5 +1,5 @@
-//! Errors and notes that name their cause: geometries of near fields, distances, factors, engines, numbers, detectors and start
-//! objects that do not suit the scan.
+//! Errors and notes that name their cause: geometries of near fields, distances, factors, engines,
+//! numbers, detectors and start objects that do not suit the scan.
 
 use super::support::TestFolder;
 use ndarray::Array2;

@@ -7,7 +7,8 @@ use warpstride::ptycho::io::results;
 
 const QUIET: [&str; 2] = ["--no-pictures", "--quiet"];
 
-/// A folder with `scan.cxi`, 40 frames of 32 × 32 with a blur of 0.7 pixels and a background of 2 photons.
+/// A folder with `scan.cxi`, 40 frames of 32 × 32 with a blur of 0.7 pixels and a background of 2
+/// photons.
 fn simulated() -> TestFolder {
     let folder = TestFolder::new();
     let size = ["--frame", "32", "--positions", "40", "--photons", "1e5"];
@@ -172,7 +173,8 @@ fn wrong_values_are_refused_with_the_option() {
     assert!(!plain.recipe.contains("detector"));
 }
 
-/// The background is not light of the probe, so a run goes on from a result with the power that it has.
+/// The background is not light of the probe, so a run goes on from a result with the power that it
+/// has.
 #[test]
 fn a_start_with_a_strong_background_keeps_the_power_of_the_probe() {
     let folder = TestFolder::new();

@@ -1,4 +1,5 @@
-//! `--device-memory`, with the real program in the emulator: the same results, what `info` says, and what is refused.
+//! `--device-memory`, with the real program in the emulator: the same results, what `info` says,
+//! and what is refused.
 
 use super::support::TestFolder;
 use serde_json::Value;
@@ -75,7 +76,8 @@ fn an_interrupted_run_resumes_with_less_device_memory() {
     );
 }
 
-/// For 150 frames of 64 × 64, three times the slices of a probe update, so that the exit waves are in several blocks.
+/// For 150 frames of 64 × 64, three times the slices of a probe update, so that the exit waves are
+/// in several blocks.
 const PROJECTIONS: [&str; 4] = ["--engine", "dm:4", "--engine", "raar:1"];
 
 #[test]

@@ -1,4 +1,5 @@
-//! `--devices` of a reconstruction, with the real program in the emulator: the same bits on any number of devices, and what is refused.
+//! `--devices` of a reconstruction, with the real program in the emulator: the same bits on any
+//! number of devices, and what is refused.
 
 use super::support::{Output, TestFolder};
 use serde_json::Value;
@@ -9,7 +10,8 @@ fn reconstruct(folder: &TestFolder, options: &[&str]) -> Output {
     folder.reconstruct_on("emulator", options)
 }
 
-/// A folder with `scan.cxi`, 61 frames of 64 × 64: a prime number, so that devices have different numbers of frames.
+/// A folder with `scan.cxi`, 61 frames of 64 × 64: a prime number, so that devices have different
+/// numbers of frames.
 fn folder() -> TestFolder {
     let folder = TestFolder::new();
     let size = ["--frame", "64", "--positions", "61", "--photons", "1e6"];

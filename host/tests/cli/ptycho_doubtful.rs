@@ -1,5 +1,6 @@
-//! Scans whose reconstruction would be meaningless: pixels without data are masked, doubtful properties
-//! are named on the terminal, in the summary and in the report, and other files say what they contain.
+//! Scans whose reconstruction would be meaningless: pixels without data are masked, doubtful
+//! properties are named on the terminal, in the summary and in the report, and other files say what
+//! they contain.
 
 use super::support::{Output, STARTING, TestFolder, skipped};
 use hdf5_metno as hdf5;

@@ -1,4 +1,5 @@
-//! Beams with units, pixels as angles, probes from aberrations, and `--find-rotation`, with the real program.
+//! Beams with units, pixels as angles, probes from aberrations, and `--find-rotation`, with the
+//! real program.
 
 use super::support::TestFolder;
 use serde_json::Value;

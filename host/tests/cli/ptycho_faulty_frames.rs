@@ -1,4 +1,5 @@
-//! Frames in which lines of the detector fail, that slipped, or have another exposure, and counts that overflowed, are named.
+//! Frames in which lines of the detector fail, that slipped, or have another exposure, and counts
+//! that overflowed, are named.
 
 use super::ptycho_doubtful::{scan, written};
 use super::support::TestFolder;

@@ -1,4 +1,5 @@
-//! `--host-memory` and `--scratch`, with the real program in the emulator: counts in a temporary file.
+//! `--host-memory` and `--scratch`, with the real program in the emulator: counts in a temporary
+//! file.
 
 use super::support::{Output, TestFolder};
 use warpstride::ptycho::io::results;

@@ -6,7 +6,8 @@ use ndarray::{Array1, Array2, Array3};
 use num_complex::Complex;
 use std::sync::PoisonError;
 
-/// Writes the scan as HDF5 with names of its own: frames upside down to the reader, positions in µm in two datasets.
+/// Writes the scan as HDF5 with names of its own: frames upside down to the reader, positions in µm
+/// in two datasets.
 fn flat(folder: &TestFolder) {
     let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
     let from = hdf5::File::open(folder.path("scan.cxi")).unwrap();
@@ -109,7 +110,8 @@ fn an_imported_scan_gives_the_same_reconstruction() {
     let of_raw = object("raw.h5", &["--recipe", "r.toml"], "a.h5");
     let of_imported = object("out.cxi", &[], "b.h5");
     assert_eq!(of_raw, of_imported);
-    // The written file says from what and how it was made, and so do a result of it and a file that is made of it.
+    // The written file says from what and how it was made, and so do a result of it and a file that
+    // is made of it.
     let printed = folder.run(&["ptycho", "info", "out.cxi"]);
     for words in [
         "made by",
@@ -271,7 +273,8 @@ fn info_describes_frames_without_positions() {
     }
 }
 
-/// What the reader did to a scan, such as masking an empty frame, is in the written file and makes it no other scan.
+/// What the reader did to a scan, such as masking an empty frame, is in the written file and makes
+/// it no other scan.
 #[test]
 fn scans_that_the_reader_changed_are_imported() {
     let folder = TestFolder::new();

@@ -1,4 +1,5 @@
-//! Object modes and fly scans: simulated, reconstructed, resumed and predicted, and refused where they are wrong.
+//! Object modes and fly scans: simulated, reconstructed, resumed and predicted, and refused where
+//! they are wrong.
 
 use super::support::TestFolder;
 use serde_json::Value;
@@ -6,7 +7,8 @@ use warpstride::ptycho::io::results;
 
 const QUIET: [&str; 2] = ["--no-pictures", "--quiet"];
 
-/// A folder with `scan.cxi`, 20 frames of 32 × 32 of a specimen with two states that moves during the exposures.
+/// A folder with `scan.cxi`, 20 frames of 32 × 32 of a specimen with two states that moves during
+/// the exposures.
 fn simulated() -> TestFolder {
     let folder = TestFolder::new();
     let size = ["--frame", "32", "--positions", "20", "--overlap", "0.8"];

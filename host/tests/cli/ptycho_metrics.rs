@@ -1,4 +1,5 @@
-//! `--metrics-every`, with the real program: history, JSON lines, report, result, and what is refused.
+//! `--metrics-every`, with the real program: history, JSON lines, report, result, and what is
+//! refused.
 
 use super::support::TestFolder;
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! Near fields: simulated scans are recognised and reconstructed, and what is for far fields only is refused.
+//! Near fields: simulated scans are recognised and reconstructed, and what is for far fields only
+//! is refused.
 
 use super::support::{STARTING, TestFolder};
 use ndarray::Array2;
@@ -196,7 +197,8 @@ fn what_is_for_far_fields_is_refused() {
     folder.run(&start).refused(1, &["far-field", "near-field"]);
 }
 
-/// All eight orientations are tried, and none is a twin of another; without an illumination in the file too.
+/// All eight orientations are tried, and none is a twin of another; without an illumination in the
+/// file too.
 #[test]
 fn the_orientation_of_positions_is_found() {
     let folder = simulated(&CONE);
@@ -294,7 +296,8 @@ fn blocks_and_devices_give_the_same_object() {
     assert!((distance / norm).sqrt() < 1e-3, "{distance} {norm}");
 }
 
-/// The published scan of a Siemens star in a cone beam: R falls with the positions as they are, and not with one axis inverted.
+/// The published scan of a Siemens star in a cone beam: R falls with the positions as they are, and
+/// not with one axis inverted.
 #[test]
 fn a_measured_cone_beam_fits_with_the_sign_of_its_positions() {
     let scan = concat!(
@@ -350,7 +353,8 @@ fn options_replace_the_field_of_the_file() {
         &[&engine[..], &["--set", "data.near_field=false"]].concat(),
     );
     assert_eq!(far.propagation, Propagation::FarField);
-    // Of a parallel beam the object pixel is the detector's, for which the positions are too near to each other.
+    // Of a parallel beam the object pixel is the detector's, for which the positions are too near
+    // to each other.
     let beam = ["--near-field", "--focus-to-sample", "inf"];
     let scan = ["ptycho", "reconstruct", "scan.cxi", "-o", "parallel.h5"];
     let parallel = folder.run(&[&scan[..], &engine, &beam].concat());

@@ -1,4 +1,5 @@
-//! Frames in numbered files, and tables of positions that name files: each frame has the position that was measured with it.
+//! Frames in numbered files, and tables of positions that name files: each frame has the position
+//! that was measured with it.
 
 use super::support::{Output, TestFolder};
 use warpstride::ptycho::ReadOptions;
@@ -34,7 +35,8 @@ fn frames(folder: &TestFolder, name: &str, (number, count): (usize, usize)) {
     std::fs::write(folder.path(name), bytes).unwrap();
 }
 
-/// Writes a table of positions, one for each text before it; the position `n` is at n steps along both axes.
+/// Writes a table of positions, one for each text before it; the position `n` is at n steps along
+/// both axes.
 fn table(folder: &TestFolder, name: &str, column: &str, rows: &[(String, usize)]) {
     let comma = if column.is_empty() { "" } else { "," };
     let lines = rows.iter().map(|(text, at)| {

@@ -33,7 +33,8 @@ fn simulated() -> TestFolder {
     folder
 }
 
-/// The summary of a short run that begins with a search, what was printed, and the positions in its result.
+/// The summary of a short run that begins with a search, what was printed, and the positions in its
+/// result.
 fn search(folder: &TestFolder, options: &[&str]) -> (Value, String, Array2<f64>) {
     let fixed = ["-o", "out.h5", "--no-pictures", "--summary", "s.json"];
     let run = ["--engine", "dm:2", "--find-orientation"];
@@ -45,7 +46,8 @@ fn search(folder: &TestFolder, options: &[&str]) -> (Value, String, Array2<f64>)
     (summary, output.out, result.recorded_positions)
 }
 
-/// Asserts that the search finds `expected` and names its twin, and that the run has the positions of `upright`.
+/// Asserts that the search finds `expected` and names its twin, and that the run has the positions
+/// of `upright`.
 #[track_caller]
 fn assert_found(folder: &TestFolder, expected: Orientation, upright: &Scan) {
     let (summary, printed, positions) = search(folder, &[]);
@@ -103,7 +105,8 @@ fn the_orientation_of_a_measured_scan_is_found() {
     let Some(path) = star() else { return };
     let folder = TestFolder::new();
     let upright = read(&path, Orientation::default());
-    // Fewer frames than a trial takes of the whole scan, as these tests are compiled with few optimisations.
+    // Fewer frames than a trial takes of the whole scan, as these tests are compiled with few
+    // optimisations.
     let upright = central_part(&upright, 70).unwrap().unwrap();
     written(&folder, &upright);
     std::fs::rename(folder.path("scan.cxi"), folder.path("part.cxi")).unwrap();
@@ -112,7 +115,8 @@ fn the_orientation_of_a_measured_scan_is_found() {
     assert_found(&folder, orientation.inverse(), &upright);
 }
 
-/// Without an illumination both twins start from the same probe; X-rays have a phase that follows the absorption.
+/// Without an illumination both twins start from the same probe; X-rays have a phase that follows
+/// the absorption.
 #[test]
 fn without_an_illumination_the_phase_decides() {
     let folder = simulated();
@@ -226,7 +230,8 @@ fn the_report_has_the_classes() {
     assert!(page.contains("<code>--find-orientation</code>"));
 }
 
-/// Pixels a thousand times wider than high: with exchanged axes the object would have as many more rows.
+/// Pixels a thousand times wider than high: with exchanged axes the object would have as many more
+/// rows.
 #[test]
 fn orientations_with_an_absurd_object_are_skipped() {
     let folder = simulated();
@@ -270,7 +275,8 @@ fn ctrl_c_ends_the_search() {
     assert_eq!(folder.names(), ["scan.cxi"]);
 }
 
-/// What a list says is in the recipe of the result, which repeats the run, and so does a checkpoint.
+/// What a list says is in the recipe of the result, which repeats the run, and so does a
+/// checkpoint.
 #[test]
 fn transformed_positions_are_those_of_the_result() {
     let folder = TestFolder::with_scan();

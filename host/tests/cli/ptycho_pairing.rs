@@ -1,5 +1,5 @@
-//! Frames and positions in different numbers, in different units, and in files of a doubtful order: nothing is wrong and silent, and the
-//! command that a refusal prints runs.
+//! Frames and positions in different numbers, in different units, and in files of a doubtful order:
+//! nothing is wrong and silent, and the command that a refusal prints runs.
 
 use super::support::{STARTING, TestFolder, skipped};
 use hdf5_metno as hdf5;
@@ -34,7 +34,8 @@ pub(super) fn info(folder: &TestFolder, arguments: &[&str]) -> serde_json::Value
     serde_json::from_str(&said.out).unwrap()
 }
 
-/// The error of `info`, which has these words; the command that it prints is run, and what that says is returned.
+/// The error of `info`, which has these words; the command that it prints is run, and what that
+/// says is returned.
 fn remedied(folder: &TestFolder, arguments: &[&str], words: &[&str]) -> serde_json::Value {
     let refused = folder.run(&[&["ptycho", "info", "--json"][..], arguments].concat());
     refused.refused(1, words);
@@ -202,7 +203,8 @@ fn files_in_the_order_of_the_shell_are_refused_with_positions() {
     assert!([2, 3].contains(&brightest(&["--order", "name"])));
 }
 
-/// Changes the translation of a simulated scan: scaled, with an attribute `units`, and in a number of columns.
+/// Changes the translation of a simulated scan: scaled, with an attribute `units`, and in a number
+/// of columns.
 pub(super) fn translation(
     folder: &TestFolder,
     name: &str,

@@ -1,5 +1,6 @@
-//! Further columns of positions: the places of a raster, numbers of frames that do not begin with 0, names of files, and a third
-//! coordinate. Arrays whose last axis has the frames, and folders in a question. Files are made of a simulated scan.
+//! Further columns of positions: the places of a raster, numbers of frames that do not begin with
+//! 0, names of files, and a third coordinate. Arrays whose last axis has the frames, and folders in
+//! a question. Files are made of a simulated scan.
 
 use super::ptycho_pairing::info;
 use super::support::TestFolder;

@@ -1,4 +1,5 @@
-//! Positions in a wrong unit, far away, or not recorded: each error offers what makes them plausible, and what it offers works.
+//! Positions in a wrong unit, far away, or not recorded: each error offers what makes them
+//! plausible, and what it offers works.
 
 use super::ptycho_pairing::{info, translation};
 use super::support::{STARTING, TestFolder, skipped};

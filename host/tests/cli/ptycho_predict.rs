@@ -1,4 +1,5 @@
-//! Results stand alone: R follows from the file by the formula in docs/formats.md; `ptycho predict`.
+//! Results stand alone: R follows from the file by the formula in docs/formats.md; `ptycho
+//! predict`.
 
 use super::support::{STARTING, TestFolder};
 use hdf5_metno as hdf5;
@@ -33,8 +34,8 @@ fn last_r(summary: &Value) -> f64 {
     history.last().unwrap()["r_factor"].as_f64().unwrap()
 }
 
-/// exp(−2πi (k − N/2)(n − N/2)/N)/√N, (k, n): the zero frequency is in the middle. The phases of places do not
-/// change intensities.
+/// exp(−2πi (k − N/2)(n − N/2)/N)/√N, (k, n): the zero frequency is in the middle. The phases of
+/// places do not change intensities.
 fn transform(count: usize) -> Array2<C> {
     let place = |n: usize| n as f64 - (count / 2) as f64;
     Array2::from_shape_fn((count, count), |(k, n)| {

@@ -5,8 +5,8 @@ use super::support::STARTING;
 use hdf5_metno as hdf5;
 use std::sync::PoisonError;
 
-/// Frames that are off centre, with a hot pixel, are described and reconstructed as those they come from; what is wrong is blamed on
-/// the argument.
+/// Frames that are off centre, with a hot pixel, are described and reconstructed as those they come
+/// from; what is wrong is blamed on the argument.
 #[test]
 fn frames_are_centred_and_their_hot_pixels_masked() {
     let folder = scan();

@@ -1,4 +1,5 @@
-//! Data that are wrong in an everyday way, and good files in a form that is not expected: each error names the option that reads them.
+//! Data that are wrong in an everyday way, and good files in a form that is not expected: each
+//! error names the option that reads them.
 
 use super::ptycho_doubtful::{reconstructed, scan, written};
 use super::support::{Output, STARTING, TestFolder, skipped};
@@ -38,7 +39,8 @@ fn says(output: &Output, parts: &[&str]) {
     }
 }
 
-/// A mask whose non-zero pixels are valid hides the light: the other meaning is named, for masks of files and others.
+/// A mask whose non-zero pixels are valid hides the light: the other meaning is named, for masks of
+/// files and others.
 #[test]
 fn a_mask_of_the_other_meaning_is_recognised() {
     let folder = scan();
@@ -86,7 +88,8 @@ fn a_mask_of_the_other_meaning_is_recognised() {
     }
 }
 
-/// Frames with the zero frequency at the first pixel are those of the file that has it in the middle.
+/// Frames with the zero frequency at the first pixel are those of the file that has it in the
+/// middle.
 #[test]
 fn frames_around_their_first_pixel_are_shifted() {
     let folder = scan();
@@ -329,7 +332,8 @@ fn counts(frame: usize, row: usize, column: usize) -> u16 {
     ((900 + 37 * (frame * 7 % 5)) as f64 * (-(square as f64) / 9.0).exp()) as u16
 }
 
-/// A file with frames alone is described with all that is missing, and the command that is given runs.
+/// A file with frames alone is described with all that is missing, and the command that is given
+/// runs.
 #[test]
 fn frames_alone_are_described_with_a_command_that_runs() {
     let folder = TestFolder::new();
@@ -476,8 +480,9 @@ fn commands_without_memory_end_with_a_sentence() {
     assert!(refused > 0, "no limit was too small");
 }
 
-/// A scan of 32 MiB, which under some limits of the address space is read into a temporary file, or read and not reconstructed: no
-/// array of counts, no mask and no engine ends with the sentence of the standard library.
+/// A scan of 32 MiB, which under some limits of the address space is read into a temporary file, or
+/// read and not reconstructed: no array of counts, no mask and no engine ends with the sentence of
+/// the standard library.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_larger_scan_without_memory_ends_with_a_sentence() {
@@ -515,7 +520,8 @@ fn a_larger_scan_without_memory_ends_with_a_sentence() {
     assert!(refused > 0, "no limit was too small");
 }
 
-/// Light at both borders of the frames, or of one axis, is no centre that can be looked for: half of each frame would be masked.
+/// Light at both borders of the frames, or of one axis, is no centre that can be looked for: half
+/// of each frame would be masked.
 #[test]
 fn a_centre_that_is_looked_for_is_not_at_the_border() {
     let folder = scan();
@@ -552,7 +558,8 @@ fn a_centre_that_is_looked_for_is_not_at_the_border() {
     says(&auto, &["problems         none found"]);
 }
 
-/// A file without a known layout: positions in another number than frames are found, and units that differ are said.
+/// A file without a known layout: positions in another number than frames are found, and units that
+/// differ are said.
 #[test]
 fn positions_of_plain_files_are_paired_and_their_units_compared() {
     let folder = scan();

@@ -1,4 +1,5 @@
-//! Slices of thick specimens: simulated, reconstructed, compared, predicted and resumed; what they do not go with is refused.
+//! Slices of thick specimens: simulated, reconstructed, compared, predicted and resumed; what they
+//! do not go with is refused.
 
 use super::support::TestFolder;
 use serde_json::Value;
@@ -227,8 +228,8 @@ fn info_knows_slices_and_variations() {
         .refused(2, &["slices.distance", "--slice-distance"]);
 }
 
-/// The distances of a run begin with those of the earlier result, so they may be far from the recipe's; a resumed run has the same
-/// bits as an uninterrupted one.
+/// The distances of a run begin with those of the earlier result, so they may be far from the
+/// recipe's; a resumed run has the same bits as an uninterrupted one.
 #[cfg(unix)]
 #[test]
 fn a_run_from_a_result_resumes_with_its_distances() {

@@ -62,7 +62,8 @@ fn a_run_goes_on_where_the_earlier_one_ended() {
             with.recipe
         );
     }
-    // More modes than the earlier result has, in double precision, from a result in single precision.
+    // More modes than the earlier result has, in double precision, from a result in single
+    // precision.
     let options = ["--engine", "lsqml:2", "--start", "first.h5"];
     let more = ["--probe-modes", "3", "--precision", "f64"];
     let with = run(&folder, "out.h5", &[&options[..], &more].concat());

@@ -37,7 +37,8 @@ fn write(folder: &TestFolder, name: &str, values: &Array2<Complex<f64>>) {
     npy::complex::write(&folder.path(name), view, true).unwrap();
 }
 
-/// An object from a `.npy` array, a result, and a dataset of it start the same run, which begins better than without.
+/// An object from a `.npy` array, a result, and a dataset of it start the same run, which begins
+/// better than without.
 #[test]
 fn a_given_object_is_the_start() {
     let folder = TestFolder::new();
@@ -139,8 +140,8 @@ fn a_given_object_is_the_start() {
     assert!(other.out.contains(&expected), "{}", other.out);
 }
 
-/// Only the first, coarsest reconstruction starts with the object, however it is set; a model of the probe that fits the whole
-/// frames does not have to fit the cropped ones.
+/// Only the first, coarsest reconstruction starts with the object, however it is set; a model of
+/// the probe that fits the whole frames does not have to fit the cropped ones.
 #[test]
 fn coarse_reconstructions_start_with_an_object_and_a_model() {
     let folder = TestFolder::new();
@@ -268,8 +269,9 @@ fn objects_that_do_not_fit_are_refused() {
         .refused(2, &["start.object: expected none", "small.npy"]);
 }
 
-/// Models of the probe start a run; the report and the summary have the focus. The simulated specimen is upstream of the focus by
-/// 0.36/0.42 · n Δ²/λ, where a beam of 0.42 of the detector is 0.36 of the window wide.
+/// Models of the probe start a run; the report and the summary have the focus. The simulated
+/// specimen is upstream of the focus by 0.36/0.42 · n Δ²/λ, where a beam of 0.42 of the detector is
+/// 0.36 of the window wide.
 #[test]
 fn probes_from_the_optics_start_a_run_and_the_focus_is_reported() {
     let folder = TestFolder::new();

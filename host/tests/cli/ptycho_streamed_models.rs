@@ -1,5 +1,5 @@
-//! Counts that stay in host memory, with each further part of the model, in the emulator: the result is that of counts on the
-//! device, or the run is refused with one sentence.
+//! Counts that stay in host memory, with each further part of the model, in the emulator: the
+//! result is that of counts on the device, or the run is refused with one sentence.
 
 use super::support::{Output, TestFolder};
 use serde_json::Value;

@@ -49,7 +49,8 @@ fn variations_are_found_reported_predicted_and_a_start() {
     let digits = format!("{text:.3e}");
     let line = predicted.out.lines().find(|line| line.starts_with('R'));
     assert!(line.is_some(), "{}: {digits}", predicted.out);
-    // A run that starts from it begins where it ended, with fewer engines' iterations than to form variations.
+    // A run that starts from it begins where it ended, with fewer engines' iterations than to form
+    // variations.
     let start = [
         "--start",
         "out.h5",

@@ -41,8 +41,8 @@ fn rows(folder: &TestFolder) -> Vec<String> {
 #[test]
 fn any_number_of_devices_gives_the_same_fit() {
     let folder = TestFolder::new();
-    // A descent asks for one to five sets of parameters at once, a population for 24: more devices than
-    // sets, and divisions that are not even.
+    // A descent asks for one to five sets of parameters at once, a population for 24: more devices
+    // than sets, and divisions that are not even.
     let population = ["--method", "de", "--iterations", "4", "--seed", "5"];
     let starts = ["--starts", "3", "--iterations", "4", "--precision", "f32"];
     for search in [&population[..], &starts[..]] {

@@ -1,4 +1,5 @@
-//! The summaries of all sciences: the fields that they have in common, with one type and one meaning.
+//! The summaries of all sciences: the fields that they have in common, with one type and one
+//! meaning.
 
 use super::support::TestFolder;
 use serde_json::Value;

@@ -22,8 +22,9 @@ fn failed(why: CudaError) -> PyErr {
     Failure::from(GpuError::Cuda(why)).into()
 }
 
-/// An array of another library as a buffer of `device`, and its shape. What is queued on the device from now on comes after what
-/// the library has queued. Booleans are taken as uint8 if they are not written to.
+/// An array of another library as a buffer of `device`, and its shape. What is queued on the device
+/// from now on comes after what the library has queued. Booleans are taken as uint8 if they are not
+/// written to.
 pub(super) fn imported<T: Element>(
     device: &CudaDevice,
     name: &str,
@@ -73,15 +74,16 @@ pub(super) fn imported<T: Element>(
         (address, shape.unwrap_or_default())
     };
     let len = shape.iter().product();
-    // SAFETY: DLPack's contract: the memory stays until the managed tensor is dropped, and is ordered in the stream that was
-    // given. The caller of Python keeps to using the array in order, as with any of its library's functions.
+    // SAFETY: DLPack's contract: the memory stays until the managed tensor is dropped, and is
+    // ordered in the stream that was given. The caller of Python keeps to using the array in order,
+    // as with any of its library's functions.
     let buffer =
         unsafe { DeviceBuffer::foreign(device.context(), name, address, len, Box::new(imported)) };
     Ok((buffer.map_err(failed)?, shape))
 }
 
-/// Whether strides, of which there are none or one for each axis, are those of C order, the last one `item`. Axes of length 1 may
-/// have any.
+/// Whether strides, of which there are none or one for each axis, are those of C order, the last
+/// one `item`. Axes of length 1 may have any.
 fn is_compact(
     strides: impl DoubleEndedIterator<Item = i64> + ExactSizeIterator,
     lengths: impl DoubleEndedIterator<Item = i64> + ExactSizeIterator,
@@ -137,16 +139,19 @@ fn described<T: Element>(
     Ok((buffer.map_err(failed)?, shape))
 }
 
-/// Ends the use of an array of another library: its stream `then` waits for what was queued, or else the host does.
+/// Ends the use of an array of another library: its stream `then` waits for what was queued, or
+/// else the host does.
 pub(super) fn released<T: Element>(
     device: &CudaDevice,
     buffer: DeviceBuffer<T>,
     then: Option<usize>,
 ) -> PyResult<()> {
     if let Some(handle) = then {
-        // SAFETY: the Python layer takes the handle from the array's library, whose current stream it is.
+        // SAFETY: the Python layer takes the handle from the array's library, whose current stream
+        // it is.
         unsafe { device.stream().foreign_waits(handle) }.map_err(failed)?;
-        // SAFETY: the library's stream comes after the work, as the line above has queued; no graph has the address.
+        // SAFETY: the library's stream comes after the work, as the line above has queued; no graph
+        // has the address.
         drop(unsafe { buffer.into_owner() });
     }
     Ok(())
@@ -189,8 +194,8 @@ impl<T: Element> Elements for DeviceBuffer<T> {
     }
 }
 
-/// An array in the memory of a GPU, for `cupy.from_dlpack`, `torch.from_dlpack`, `jax.dlpack.from_dlpack` and anything that
-/// takes `__cuda_array_interface__`.
+/// An array in the memory of a GPU, for `cupy.from_dlpack`, `torch.from_dlpack`,
+/// `jax.dlpack.from_dlpack` and anything that takes `__cuda_array_interface__`.
 #[pyclass(frozen, module = "warpstride._warpstride")]
 pub(crate) struct DeviceArray {
     device: Arc<CudaDevice>,
@@ -199,7 +204,8 @@ pub(crate) struct DeviceArray {
 }
 
 impl DeviceArray {
-    /// `shape` has as many elements as the buffer, which work of `device` has written or will write.
+    /// `shape` has as many elements as the buffer, which work of `device` has written or will
+    /// write.
     pub(super) fn new<T: Element>(
         device: &Arc<CudaDevice>,
         buffer: DeviceBuffer<T>,
@@ -220,7 +226,8 @@ impl DeviceArray {
         tensor.set_data(std::ptr::without_provenance_mut(address));
         tensor.set_device(self.device());
         tensor.set_dtype(self.elements.types().0);
-        // SAFETY: the data are those of the buffer that the tensor keeps, as many as the shape says.
+        // SAFETY: the data are those of the buffer that the tensor keeps, as many as the shape
+        // says.
         Ok(unsafe { tensor.finish() })
     }
 }

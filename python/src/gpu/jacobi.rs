@@ -17,7 +17,8 @@ use warpstride::run::BackendName;
 /// Precision, and whether there is a source: what decides which kernels a group has.
 type KernelsOf = (&'static str, bool);
 
-/// Groups of one GPU that no call uses, with its number. They are kept because loading kernels takes longer than many relaxations.
+/// Groups of one GPU that no call uses, with its number. They are kept because loading kernels
+/// takes longer than many relaxations.
 static UNUSED: Mutex<Vec<(usize, KernelsOf, CudaDeviceGroup)>> = Mutex::new(Vec::new());
 
 fn kernels_of<T: GpuReal>(source: bool) -> KernelsOf {
@@ -127,8 +128,8 @@ fn solve_as<'py, T: GpuReal + Element>(
     })
 }
 
-/// Relaxes `field` (row, column) of another library in the memory of the GPU `ordinal`, double or single precision. The library's stream is
-/// `then`, if it is known.
+/// Relaxes `field` (row, column) of another library in the memory of the GPU `ordinal`, double or
+/// single precision. The library's stream is `then`, if it is known.
 #[pyfunction]
 pub(super) fn solve_on_gpu<'py>(
     py: Python<'py>,

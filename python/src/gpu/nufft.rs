@@ -1,4 +1,5 @@
-//! Non-uniform Fourier transforms on a GPU or in the emulator: of arrays that lie on the GPU, and of NumPy's.
+//! Non-uniform Fourier transforms on a GPU or in the emulator: of arrays that lie on the GPU, and
+//! of NumPy's.
 
 use super::array::{DeviceArray, imported, released};
 use super::with_kernels_of_mri;
@@ -37,8 +38,8 @@ enum Direction {
 
 #[pymethods]
 impl DeviceNufft {
-    /// `shape` and `k` as for the plan on the CPU; calls take at most `images` images. `device` is the number of a GPU; without
-    /// one the emulator computes.
+    /// `shape` and `k` as for the plan on the CPU; calls take at most `images` images. `device` is
+    /// the number of a GPU; without one the emulator computes.
     #[new]
     fn new(
         py: Python<'_>,
@@ -82,8 +83,8 @@ impl DeviceNufft {
         self.most_images
     }
 
-    /// Samples (image, sample) of images (image, …): Σ f exp(−2πi k·x), into `out` or a new array. The stream `then` of the
-    /// arrays' library waits for them; without one the host does.
+    /// Samples (image, sample) of images (image, …): Σ f exp(−2πi k·x), into `out` or a new array.
+    /// The stream `then` of the arrays' library waits for them; without one the host does.
     fn forward(
         &self,
         py: Python<'_>,
@@ -105,7 +106,8 @@ impl DeviceNufft {
         self.transform(py, Direction::Adjoint, samples, out, then)
     }
 
-    /// `forward` of a NumPy array of complex64, which is uploaded, and whose samples are downloaded.
+    /// `forward` of a NumPy array of complex64, which is uploaded, and whose samples are
+    /// downloaded.
     fn forward_of_host<'py>(
         &self,
         py: Python<'py>,

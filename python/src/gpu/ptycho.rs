@@ -12,11 +12,13 @@ use warpstride::gpu::{CudaDevice, Device};
 use warpstride::ptycho::data::{CountSums, FrameReader, Frames};
 use warpstride::system::ScratchError;
 
-/// Frames on a GPU as Python's side has prepared them: √counts, and what the host needs to know of the counts.
+/// Frames on a GPU as Python's side has prepared them: √counts, and what the host needs to know of
+/// the counts.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct FramesOnGpu<'py> {
-    /// √counts (frame, row, column), float32, the zero frequency at (0, 0); −1 where a pixel is masked.
+    /// √counts (frame, row, column), float32, the zero frequency at (0, 0); −1 where a pixel is
+    /// masked.
     magnitudes: Bound<'py, PyAny>,
     device: usize,
     /// Counts of each frame, and of each pixel (row, column) over all frames.
@@ -25,7 +27,8 @@ pub(crate) struct FramesOnGpu<'py> {
     largest: f32,
     /// Whether all counts are whole numbers.
     whole: bool,
-    /// Called with the number of a frame; returns its counts (row, column), float32, in the memory of the host.
+    /// Called with the number of a frame; returns its counts (row, column), float32, in the memory
+    /// of the host.
     read: Py<PyAny>,
 }
 

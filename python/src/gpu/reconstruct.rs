@@ -44,10 +44,11 @@ struct Given {
 
 #[pymethods]
 impl DeviceMriRun {
-    /// Prepares the reconstruction of `samples` (coil, sample), an array on the GPU of this number, at `k` (sample, axis),
-    /// cycles/pixel, with `maps` (set, coil, …) on the same GPU and density weights (sample) if they are given. The image of
-    /// `adjoint` is the sum over coils itself, and an intensity correction is not computed: maps may be divided by their
-    /// intensities beforehand.
+    /// Prepares the reconstruction of `samples` (coil, sample), an array on the GPU of this number,
+    /// at `k` (sample, axis), cycles/pixel, with `maps` (set, coil, …) on the same GPU and density
+    /// weights (sample) if they are given. The image of `adjoint` is the sum over coils itself, and
+    /// an intensity correction is not computed: maps may be divided by their intensities
+    /// beforehand.
     #[new]
     fn new(
         py: Python<'_>,
@@ -89,8 +90,8 @@ impl DeviceMriRun {
         })
     }
 
-    /// The present image on the GPU, (image, …) with one image for each set of maps or else each coil, the residuals, and a JSON
-    /// document with the rest.
+    /// The present image on the GPU, (image, …) with one image for each set of maps or else each
+    /// coil, the residuals, and a JSON document with the rest.
     fn result<'py>(&self, py: Python<'py>) -> PyResult<(DeviceArray, Bound<'py, PyAny>, String)> {
         let (image, residuals, facts) = self.worker.call(py, |running, _| {
             let image = running.steps.engine_mut().image_on_device()?;

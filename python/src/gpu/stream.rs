@@ -12,7 +12,8 @@ use warpstride::gpu::GpuError;
 /// A stream that must not use an array before its producer has written it.
 pub(super) struct Consumer<'a>(pub(super) &'a Stream);
 
-// SAFETY: the handle is that of a live stream, which is borrowed; the import refuses arrays of other devices.
+// SAFETY: the handle is that of a live stream, which is borrowed; the import refuses arrays of
+// other devices.
 unsafe impl DlpackStream for Consumer<'_> {
     fn as_python_arg(&self, _: Python<'_>, _: DLDevice) -> PyResult<StreamArg> {
         Ok(cuda(std::ptr::without_provenance_mut(self.0.address())))

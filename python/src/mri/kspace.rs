@@ -174,7 +174,8 @@ impl MriKSpace {
 
 #[pymethods]
 impl MriKSpace {
-    /// Reads the samples of an image, which must be the only one that is selected, or has this index.
+    /// Reads the samples of an image, which must be the only one that is selected, or has this
+    /// index.
     #[staticmethod]
     fn read(py: Python<'_>, source: Source, image: Option<Index>) -> PyResult<Self> {
         let image = image.map(|[set, repetition, phase, contrast, slice]| ImageIndex {
@@ -279,8 +280,9 @@ impl MriKSpace {
     }
 }
 
-/// An array of a file: coil maps (set, coil, slice, row, column), an image with the axes of its file, an off-resonance map
-/// (slice, row, column), Hz, or phases, coefficients (sample, function) and maps (function, slice, row, column).
+/// An array of a file: coil maps (set, coil, slice, row, column), an image with the axes of its
+/// file, an off-resonance map (slice, row, column), Hz, or phases, coefficients (sample, function)
+/// and maps (function, slice, row, column).
 #[pyfunction]
 pub(super) fn mri_read_arrays<'py>(
     py: Python<'py>,

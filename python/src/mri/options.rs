@@ -182,8 +182,8 @@ impl Asked {
         self.joined(trajectory, samples, |_, _, _| ())
     }
 
-    /// Like [`Self::kspace`], without what readers of files leave out; with the numbers of the samples that are kept,
-    /// unless all are, and notes.
+    /// Like [`Self::kspace`], without what readers of files leave out; with the numbers of the
+    /// samples that are kept, unless all are, and notes.
     pub(crate) fn sound_kspace(
         &self,
         trajectory: Array2<f64>,

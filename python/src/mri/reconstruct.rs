@@ -35,7 +35,8 @@ const OVERSAMPLING: f64 = 2.0;
 /// Coil maps (set, coil, voxel), and what the user should know of them.
 pub(super) type CoilMaps = (Option<Array3<Complex<f64>>>, Vec<String>);
 
-/// The maps that are given, or those that are estimated, (set, coil, voxel), with what the user should know of them.
+/// The maps that are given, or those that are estimated, (set, coil, voxel), with what the user
+/// should know of them.
 fn coil_maps(
     asked: &Asked,
     given: Option<Array5<Complex<f64>>>,
@@ -163,7 +164,8 @@ enum Given {
     File(Arc<KSpaceFile>),
 }
 
-/// Samples that have been checked, which are dropped before the iterations unless something else holds them.
+/// Samples that have been checked, which are dropped before the iterations unless something else
+/// holds them.
 enum Checked {
     Own(Box<KSpace>),
     File(Arc<KSpaceFile>),
@@ -233,8 +235,8 @@ pub(crate) fn check_tolerance(options: &Options, double: bool, axes: usize) -> R
     Ok(())
 }
 
-/// Coil maps (set, coil, voxel) that are estimated from samples (coil, sample) at `k` (sample, axis), cycles/pixel, and what the
-/// user should know of them.
+/// Coil maps (set, coil, voxel) that are estimated from samples (coil, sample) at `k` (sample,
+/// axis), cycles/pixel, and what the user should know of them.
 #[pyfunction]
 pub(super) fn mri_coil_maps<'py>(
     py: Python<'py>,
@@ -371,7 +373,8 @@ fn prepare(
     })
 }
 
-/// Image (slice, row, column), maps (set, coil, voxel), residuals, and a JSON document with the rest.
+/// Image (slice, row, column), maps (set, coil, voxel), residuals, and a JSON document with the
+/// rest.
 type Answer<'py> = (
     Bound<'py, PyAny>,
     Option<Bound<'py, PyAny>>,
@@ -410,9 +413,9 @@ pub(super) struct MriRun {
 /// Iterations with their residuals, iterations of the recipe, whether the run is finished.
 pub(crate) type Progress = (Vec<(usize, f64)>, usize, bool);
 
-/// What Python hands over: samples (coil, sample) at `k` (sample, axis), cycles/pixel, with maps (set, coil, slice, row, column),
-/// density weights (sample) and a field, coefficients (sample, function) and maps (function, voxel), if they are given; or the
-/// samples of a file.
+/// What Python hands over: samples (coil, sample) at `k` (sample, axis), cycles/pixel, with maps
+/// (set, coil, slice, row, column), density weights (sample) and a field, coefficients (sample,
+/// function) and maps (function, voxel), if they are given; or the samples of a file.
 #[derive(FromPyObject)]
 struct Arrays<'py>(
     Bound<'py, PyAny>,
@@ -462,7 +465,8 @@ impl Arrays<'_> {
 
 #[pymethods]
 impl MriRun {
-    /// Prepares the reconstruction of an image; `several`: of the first of several, whose coil maps are estimated once or for each.
+    /// Prepares the reconstruction of an image; `several`: of the first of several, whose coil maps
+    /// are estimated once or for each.
     #[new]
     fn new(
         py: Python<'_>,

@@ -31,8 +31,8 @@ pub(super) struct Facts {
     placement: Option<([f64; 3], [[f64; 3]; 3])>,
 }
 
-/// Writes an image (slice, row, column) with its coil maps (set, coil, slice, row, column) as the command does. Returns what
-/// the user should know of the file.
+/// Writes an image (slice, row, column) with its coil maps (set, coil, slice, row, column) as the
+/// command does. Returns what the user should know of the file.
 #[pyfunction]
 pub(super) fn mri_save(
     py: Python<'_>,

@@ -54,8 +54,8 @@ impl Shared {
         Ok(image)
     }
 
-    /// The maps of an image of this slice, for maps of (coil, voxel): those of its first image if they are estimated once, else
-    /// what `find` returns.
+    /// The maps of an image of this slice, for maps of (coil, voxel): those of its first image if
+    /// they are estimated once, else what `find` returns.
     pub(super) fn maps(
         &mut self,
         slice: u16,

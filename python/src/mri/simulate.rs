@@ -23,8 +23,8 @@ pub(super) struct SimulationOptions {
     seed: u64,
 }
 
-/// Samples (coil, sample), k (sample, axis), samples of each readout, image (slice, row, column), maps (coil, slice, row,
-/// column).
+/// Samples (coil, sample), k (sample, axis), samples of each readout, image (slice, row, column),
+/// maps (coil, slice, row, column).
 type Simulated<'py> = (
     Bound<'py, PyAny>,
     Bound<'py, PyAny>,

@@ -1,4 +1,5 @@
-//! A reconstruction on one device or several: a thread for each further device, which does what the first one does.
+//! A reconstruction on one device or several: a thread for each further device, which does what the
+//! first one does.
 
 use crate::background::caught;
 use crate::errors::Failure;
@@ -114,8 +115,8 @@ fn combined<R>(own: Result<R, Failed>, others: Vec<Result<(), Failed>>) -> Resul
     })
 }
 
-/// The engines of a reconstruction. What drops first: the channels, by which the threads of further devices end; then the
-/// first engine; at last the threads are waited for.
+/// The engines of a reconstruction. What drops first: the channels, by which the threads of further
+/// devices end; then the first engine; at last the threads are waited for.
 pub(super) struct Group {
     followers: Vec<Follower>,
     ranks: Ranks,

@@ -27,8 +27,8 @@ fn of_table(table: &toml::Table) -> Result<Recipe, Failure> {
     Recipe::from_toml(&text).map_err(|why| unnumbered(&why))
 }
 
-/// The recipe of a JSON document: the tables and options of a recipe file, without the table `data`, which is `read` for a
-/// scan from a file.
+/// The recipe of a JSON document: the tables and options of a recipe file, without the table
+/// `data`, which is `read` for a scan from a file.
 pub(super) fn recipe(json: &str, read: Option<&ReadOptions>) -> Result<Recipe, Failure> {
     let mut recipe = of_table(&table(json)?)?;
     if recipe.data != ReadOptions::default() {
@@ -48,7 +48,8 @@ pub(super) fn recipe(json: &str, read: Option<&ReadOptions>) -> Result<Recipe, F
     Ok(recipe)
 }
 
-/// How a scan is read: the table `data` of a recipe file, with the options of a JSON document in the place of its own.
+/// How a scan is read: the table `data` of a recipe file, with the options of a JSON document in
+/// the place of its own.
 pub(super) fn read_options(json: &str, file: Option<&Path>) -> Result<ReadOptions, Failure> {
     let mut data = match file {
         None => toml::Table::new(),

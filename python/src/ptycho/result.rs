@@ -89,7 +89,8 @@ impl PtychoResult {
         )
     }
 
-    /// Variations of the first probe mode (variation, row, column), and their coefficients (frame, variation), √photons.
+    /// Variations of the first probe mode (variation, row, column), and their coefficients (frame,
+    /// variation), √photons.
     fn probe_variations<'py>(&self, py: Python<'py>) -> Option<Variations<'py>> {
         let variable = self.inner.parts.variable_probe.as_ref()?;
         let shapes = complex_array(py, variable.shapes.clone(), self.inner.double_precision);
@@ -177,8 +178,9 @@ impl PtychoResult {
         Ok(Self::new(read.map_err(Failure::from)?))
     }
 
-    /// The result of another program, from its arrays: object, probe (mode, row, column), positions (frame, 2), m, windows
-    /// (frame, 2), object pixels, and wavelength, distance, object pixel and origin, m.
+    /// The result of another program, from its arrays: object, probe (mode, row, column), positions
+    /// (frame, 2), m, windows (frame, 2), object pixels, and wavelength, distance, object pixel and
+    /// origin, m.
     #[staticmethod]
     fn of_pty_chi(
         py: Python<'_>,

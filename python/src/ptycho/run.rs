@@ -364,8 +364,8 @@ impl PtychoRun {
         Ok(complex_array(py, layers, self.double))
     }
 
-    /// Copies of the object (row, column) and the probe (mode, row, column) after the last iteration in the memory of the GPU
-    /// that computes; `None` on other back ends.
+    /// Copies of the object (row, column) and the probe (mode, row, column) after the last
+    /// iteration in the memory of the GPU that computes; `None` on other back ends.
     fn on_gpu(&self, py: Python<'_>) -> PyResult<Option<(DeviceArray, DeviceArray)>> {
         let ordinal = self.device;
         let copied = self.worker.call(py, move |running, _| {
@@ -384,7 +384,8 @@ impl PtychoRun {
         Ok(copied.map(ModelOnGpu::arrays))
     }
 
-    /// The present result, with orthogonal modes. Warns of fitted scales of frames that ended at a limit.
+    /// The present result, with orthogonal modes. Warns of fitted scales of frames that ended at a
+    /// limit.
     fn result(&self, py: Python<'_>) -> PyResult<PtychoResult> {
         let (found, problem) = self.worker.call(py, |running, _| {
             let of = Arc::clone(&running.shared);

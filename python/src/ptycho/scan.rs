@@ -42,8 +42,8 @@ impl PtychoScan {
 
 #[pymethods]
 impl PtychoScan {
-    /// Reads a scan as the command does: `options` is the table `data` of a recipe as JSON, which completes that of the
-    /// file `recipe`.
+    /// Reads a scan as the command does: `options` is the table `data` of a recipe as JSON, which
+    /// completes that of the file `recipe`.
     #[staticmethod]
     fn read(
         py: Python<'_>,
@@ -105,7 +105,8 @@ impl PtychoScan {
         (of.wavelength, of.distance, of.pixel_size)
     }
 
-    /// Whether frames are near fields, and the distance from the focus of a cone beam to the specimen, m.
+    /// Whether frames are near fields, and the distance from the focus of a cone beam to the
+    /// specimen, m.
     #[getter]
     fn field(&self) -> (bool, Option<f64>) {
         let of = self.scan.geometry();

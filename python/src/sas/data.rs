@@ -12,8 +12,9 @@ use warpstride::sas::io::{Kind, QUnit, ReadOptions};
 
 type Column<'py> = PyReadonlyArray1<'py, f64>;
 
-/// Measured intensities: q or qx, qy, intensity, standard deviations, and the resolution: standard deviations of q, the
-/// extent of a slit (half length, half width), or standard deviations of pixels (parallel, perpendicular).
+/// Measured intensities: q or qx, qy, intensity, standard deviations, and the resolution: standard
+/// deviations of q, the extent of a slit (half length, half width), or standard deviations of
+/// pixels (parallel, perpendicular).
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(super) struct Arrays<'py> {
@@ -88,7 +89,8 @@ pub(super) fn scattering(data: Data<'_>) -> Result<Scattering, Failure> {
 
 type Array<'py> = Bound<'py, PyArray1<f64>>;
 
-/// q or qx, qy, intensity, standard deviations, resolution (its kind, one or two columns), title, notes.
+/// q or qx, qy, intensity, standard deviations, resolution (its kind, one or two columns), title,
+/// notes.
 type Read<'py> = (
     Array<'py>,
     Option<Array<'py>>,

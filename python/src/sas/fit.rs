@@ -126,8 +126,9 @@ fn data_set(
     Ok((set, problems(&data)))
 }
 
-/// Fits `model` to one or several sets of data. `see` gets the rounds (number, χ²/point) since its last call, at most every
-/// so many seconds, and returns whether the search ends. Returns the result as a JSON document, and columns of each set.
+/// Fits `model` to one or several sets of data. `see` gets the rounds (number, χ²/point) since its
+/// last call, at most every so many seconds, and returns whether the search ends. Returns the
+/// result as a JSON document, and columns of each set.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python's side names them")]
 pub(super) fn sas_fit<'py>(

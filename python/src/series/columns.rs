@@ -354,7 +354,8 @@ impl Points {
             .collect()
     }
 
-    /// Places the points on the axis of buckets of local time, whose zone the times have from then on.
+    /// Places the points on the axis of buckets of local time, whose zone the times have from then
+    /// on.
     pub(super) fn place(&mut self, axis: BucketAxis) -> Result<(), Failure> {
         for time in &mut self.times {
             *time = axis.place(*time).map_err(|why| misplaced(axis, why))?;
@@ -421,8 +422,8 @@ fn mismatch() -> Failure {
     Failure::data("the table: expected batches of one schema, found another column")
 }
 
-/// Times in nanoseconds since 1970, 0 for none; or the row of a time that is out of range. `of_integers` are the nanoseconds
-/// in the unit of integers.
+/// Times in nanoseconds since 1970, 0 for none; or the row of a time that is out of range.
+/// `of_integers` are the nanoseconds in the unit of integers.
 fn nanoseconds(array: &ArrayRef, of_integers: Option<i64>) -> Result<Vec<i64>, usize> {
     fn scaled<T: ArrowPrimitiveType>(array: &ArrayRef, unit: i64) -> Result<Vec<i64>, usize>
     where

@@ -125,8 +125,8 @@ pub(super) fn tables(
         .collect()
 }
 
-/// The table of a granularity with the given buckets. Those of rates are some of those of values: each difference is at
-/// the time of a point.
+/// The table of a granularity with the given buckets. Those of rates are some of those of values:
+/// each difference is at the time of a point.
 fn table(
     plan: &Resample,
     (buckets, rates): (&Buckets, Option<&Buckets>),
@@ -207,8 +207,8 @@ fn beside(buckets: &Buckets, rates: &Buckets, aggregate: &Aggregate) -> Option<F
 
 /// Points, or aggregates of buckets: a table for any library with the Arrow PyCapsule interface.
 ///
-/// `table["name"]` is a column: times as datetime64[ns], numbers as float64 with NaN for null, labels as a list.
-/// `polars.DataFrame(table)`, `pyarrow.table(table)` and others take the whole.
+/// `table["name"]` is a column: times as datetime64[ns], numbers as float64 with NaN for null,
+/// labels as a list. `polars.DataFrame(table)`, `pyarrow.table(table)` and others take the whole.
 ///
 /// Examples
 /// --------
@@ -280,7 +280,8 @@ impl Table {
         }
     }
 
-    /// A table of points: times (point) in nanoseconds since 1970, values (point), and columns of labels (point).
+    /// A table of points: times (point) in nanoseconds since 1970, values (point), and columns of
+    /// labels (point).
     #[staticmethod]
     fn of_points(
         times: PyReadonlyArray1<'_, i64>,

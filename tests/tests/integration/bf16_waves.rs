@@ -1,5 +1,5 @@
-//! Exit waves that the GPU stores in bf16, in the emulator: R and R_free differ little from those in single precision, and
-//! states, centring and other kinds of steps keep the waves.
+//! Exit waves that the GPU stores in bf16, in the emulator: R and R_free differ little from those
+//! in single precision, and states, centring and other kinds of steps keep the waves.
 
 use crate::fused_step::{self, SHARED_MEMORY, finished, relative};
 use crate::passes;
@@ -54,8 +54,9 @@ fn r_factors(
     [last.r_factor.unwrap(), last.r_free.unwrap()]
 }
 
-/// Rounding changes the waves by 0.0017 of their norm. R is a quotient of powers, of which that is 3e-6, unless iterations make it
-/// grow. R_free is 0.0053 to 0.0071 for these seeds in single precision.
+/// Rounding changes the waves by 0.0017 of their norm. R is a quotient of powers, of which that is
+/// 3e-6, unless iterations make it grow. R_free is 0.0053 to 0.0071 for these seeds in single
+/// precision.
 #[test]
 fn r_and_r_free_are_nearly_those_of_single_precision() {
     let seeds = 5..11_u64;
@@ -86,7 +87,8 @@ fn r_and_r_free_are_nearly_those_of_single_precision() {
     }));
 }
 
-/// R and R_free in single precision and in bf16. R differed by 3e-5 at most where this was written, R_free by 6e-4.
+/// R and R_free in single precision and in bf16. R differed by 3e-5 at most where this was written,
+/// R_free by 6e-4.
 fn nearly_same([single, half]: [[f64; 2]; 2]) {
     assert!(single != half, "{single:?}");
     for ((single, half), most) in single.iter().zip(half).zip([1e-4, 1e-3]) {
@@ -94,7 +96,8 @@ fn nearly_same([single, half]: [[f64; 2]; 2]) {
     }
 }
 
-/// The object is as near to the simulated one: with 60 frames, `dm:40` and `raar:20` 0.00728 of it in single precision, 0.00747 in bf16.
+/// The object is as near to the simulated one: with 60 frames, `dm:40` and `raar:20` 0.00728 of it
+/// in single precision, 0.00747 in bf16.
 #[test]
 fn the_truth_is_as_near() {
     let options = SimulateOptions {
@@ -117,7 +120,8 @@ fn the_truth_is_as_near() {
     assert!(half < 1.1 * single, "{half} {single}");
 }
 
-/// The kernels that keep the probe in shared memory and those that measure Σ|Δψ|² store the same waves.
+/// The kernels that keep the probe in shared memory and those that measure Σ|Δψ|² store the same
+/// waves.
 #[test]
 fn shared_memory_and_metrics_change_no_bit() {
     let objects = [
@@ -146,7 +150,8 @@ fn updates_are_the_same_in_both_versions() {
             object(&mut finished(engine, &problem, &recipe))
         });
         let error = relative(&atomic, &tiled);
-        // A different last bit before rounding changes some waves by a unit in the last place of bf16.
+        // A different last bit before rounding changes some waves by a unit in the last place of
+        // bf16.
         assert!(error < 1e-3, "{error}");
     }
 }

@@ -1,5 +1,5 @@
-//! Scans whose counts are in a temporary file: engines have the same bits as with the counts in memory, wherever the blocks
-//! come from.
+//! Scans whose counts are in a temporary file: engines have the same bits as with the counts in
+//! memory, wherever the blocks come from.
 
 use crate::fused_step::{finished, metrics};
 use crate::ranks::on_ranks;
@@ -17,7 +17,8 @@ use warpstride_tests::recipe;
 const SIDE: usize = 64;
 const BATCH: usize = 6;
 
-/// The scan in a file, read into memory and into a temporary file in the folder. Counts are whole numbers, or thirds of them.
+/// The scan in a file, read into memory and into a temporary file in the folder. Counts are whole
+/// numbers, or thirds of them.
 fn scans(whole: bool) -> (TempDir, [Scan; 2]) {
     let options = SimulateOptions {
         frame: SIDE,
@@ -79,7 +80,8 @@ fn recipe_of(engines: &[&str]) -> Recipe {
     recipe
 }
 
-/// With all counts on the device, with blocks from page-locked memory, and with blocks from the file, in 16 and 32 bits.
+/// With all counts on the device, with blocks from page-locked memory, and with blocks from the
+/// file, in 16 and 32 bits.
 fn check(whole: bool, engines: &[&str]) {
     let recipe = recipe_of(engines);
     let (_folder, scans) = scans(whole);

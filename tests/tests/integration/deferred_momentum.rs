@@ -1,6 +1,7 @@
-//! Momentum that reaches a tile of the object when a batch comes to it, in the emulator: after each iteration object, probe, momentum and
-//! metrics have the bits of passes over the whole object in each batch, which devices make whose multiprocessors are many
-//! for so small an object; and they agree with double precision on the CPU.
+//! Momentum that reaches a tile of the object when a batch comes to it, in the emulator: after each
+//! iteration object, probe, momentum and metrics have the bits of passes over the whole object in
+//! each batch, which devices make whose multiprocessors are many for so small an object; and they
+//! agree with double precision on the CPU.
 
 use crate::fused_step::{finished, metrics, relative};
 use num_complex::Complex;
@@ -88,7 +89,8 @@ impl Scan {
     }
 }
 
-/// Whether tiles have caught up; the states after all iterations, and the metrics, as text, in which every bit is seen.
+/// Whether tiles have caught up; the states after all iterations, and the metrics, as text, in
+/// which every bit is seen.
 fn bits(
     problem: &Problem,
     recipe: &Recipe,
@@ -189,7 +191,8 @@ fn it_agrees_with_double_precision() {
     }
 }
 
-/// No momentum, a regulariser, an object that stays, one batch, and batches all over the object: passes over all of it, or over none.
+/// No momentum, a regulariser, an object that stays, one batch, and batches all over the object:
+/// passes over all of it, or over none.
 #[test]
 fn other_steps_are_not_deferred() {
     let changes: [fn(&mut Recipe); 5] = [

@@ -1,5 +1,6 @@
-//! Gradient engines in few launches at exact positions and with several modes, in the emulator: they agree with double
-//! precision on the CPU, and with separate kernels where a block has too little shared memory.
+//! Gradient engines in few launches at exact positions and with several modes, in the emulator:
+//! they agree with double precision on the CPU, and with separate kernels where a block has too
+//! little shared memory.
 
 use crate::fused_step::{finished, metrics, on_emulator, relative};
 use num_complex::Complex;
@@ -9,7 +10,8 @@ use warpstride::ptycho::{
 };
 use warpstride_tests::recipe;
 
-/// Bytes of shared memory: enough for the modes of 128², for those of 64² but not of 128², and for neither.
+/// Bytes of shared memory: enough for the modes of 128², for those of 64² but not of 128², and for
+/// neither.
 const SHARED_MEMORY: [usize; 3] = [163 << 10, 99 << 10, 12 << 10];
 
 /// Engines by mini-batches; the last leaves the probe as it is.
@@ -172,7 +174,8 @@ fn conjugate_gradients_of_several_modes_resume_with_the_same_bits() {
     }
 }
 
-/// Frames on whole pixels are not shifted. (The metrics of the end are: they come from separate kernels.)
+/// Frames on whole pixels are not shifted. (The metrics of the end are: they come from separate
+/// kernels.)
 #[test]
 fn frames_on_pixels_at_exact_positions_give_the_bits_of_whole_pixels() {
     on_pixels(&["lsqml:1", "rpie:1", "epie:1", "ml:2"], 1);

@@ -1,5 +1,6 @@
-//! The fused step of projection engines, in the emulator: it agrees with the separate kernels over many iterations,
-//! gives the same bits again, with metrics or without, and its state goes on elsewhere.
+//! The fused step of projection engines, in the emulator: it agrees with the separate kernels over
+//! many iterations, gives the same bits again, with metrics or without, and its state goes on
+//! elsewhere.
 
 use num_complex::Complex;
 use warpstride::gpu::EmulatedDevice;
@@ -12,8 +13,8 @@ use warpstride::ptycho::{
 };
 use warpstride_tests::recipe;
 
-/// Bytes of shared memory of a block: with the first the probe of 128² is kept there, with the second it is read from
-/// L2.
+/// Bytes of shared memory of a block: with the first the probe of 128² is kept there, with the
+/// second it is read from L2.
 pub(crate) const SHARED_MEMORY: [usize; 2] = [227 << 10, 99 << 10];
 
 pub(crate) fn recipe_of(step: GpuStep, engines: &[&str]) -> Recipe {
@@ -94,15 +95,16 @@ fn differences(history: &[HistoryEntry], reference: &[HistoryEntry]) -> [f64; 5]
     largest
 }
 
-/// Rounding grows from one iteration to the next, so that over a hundred of them single precision differs from double
-/// precision by more than 1e-4, by how much is chance. So the bounds are those of means over several scans. Fixed-point
-/// sums must not add to that.
+/// Rounding grows from one iteration to the next, so that over a hundred of them single precision
+/// differs from double precision by more than 1e-4, by how much is chance. So the bounds are those
+/// of means over several scans. Fixed-point sums must not add to that.
 #[test]
 fn the_fused_step_is_as_close_to_double_precision_as_separate_kernels() {
     let engines = ["dm:60", "raar:30", "ap:10"];
     let recipe = recipe_of(GpuStep::Auto, &engines);
     let mut logarithms = Vec::new();
-    // Of each metric, added up over the scans: between the two in ten iterations, and from double precision in all.
+    // Of each metric, added up over the scans: between the two in ten iterations, and from double
+    // precision in all.
     let (mut early, mut far) = ([0.0; 5], [[0.0; 2]; 5]);
     let scans = 1..4;
     for seed in scans.clone() {
@@ -202,7 +204,8 @@ fn a_saved_run_goes_on_with_the_same_bits_or_elsewhere() {
         ("separate to fused", separate(), fused()),
         ("CPU to fused", cpu(), fused()),
     ] {
-        // Rounding in the first iterations is as without the change, so only that of the last four differs.
+        // Rounding in the first iterations is as without the change, so only that of the last four
+        // differs.
         let reference = match name {
             "separate to fused" => alone(separate()),
             "CPU to fused" => alone(cpu()),
@@ -234,7 +237,8 @@ fn sums_beyond_their_range_are_an_error() {
     );
 }
 
-/// A start probe with a narrow peak lights most of the object a millionth as strongly as the peak does.
+/// A start probe with a narrow peak lights most of the object a millionth as strongly as the peak
+/// does.
 #[test]
 fn a_start_probe_with_a_peak_loses_no_precision() {
     let mut recipe = recipe_of(GpuStep::Auto, &["raar:30"]);

@@ -1,5 +1,6 @@
-//! The step of projection engines in passes over columns and rows, in the emulator: several modes and frames that are
-//! not square agree with the CPU and with separate kernels, and the state of a run goes on elsewhere.
+//! The step of projection engines in passes over columns and rows, in the emulator: several modes
+//! and frames that are not square agree with the CPU and with separate kernels, and the state of a
+//! run goes on elsewhere.
 
 use crate::fused_step::{self, finished, metrics, relative};
 use ndarray::{Array3, s};

@@ -1,5 +1,6 @@
-//! Mini-batches on regions of a scan, each with its own copy of object and probe: the same bits on one, two and four devices, in blocks and after
-//! a restart; near the CPU in double precision; and as good as without regions.
+//! Mini-batches on regions of a scan, each with its own copy of object and probe: the same bits on
+//! one, two and four devices, in blocks and after a restart; near the CPU in double precision; and
+//! as good as without regions.
 
 use crate::fused_step::{finished, relative};
 use crate::ranks::{LARGE, SMALL, on_devices, prepared};
@@ -35,7 +36,8 @@ fn check(
         change(recipe);
     });
     let expected = on_devices(1, &problem, &recipe, shared_memory, None);
-    // Four devices have a region each, three have one or two; with blocks, one device has several too.
+    // Four devices have a region each, three have one or two; with blocks, one device has several
+    // too.
     let devices: &[usize] = if block.is_some() { &[1, 3] } else { &[3, 4] };
     for &devices in devices {
         let found = on_devices(devices, &problem, &recipe, shared_memory, block);
@@ -183,7 +185,8 @@ fn devices_have_some_of_the_regions() {
     assert_eq!([1, 2, 4].map(packed), [4, 2, 1].map(expected));
 }
 
-/// R_free after the same number of iterations, of a scan whose regions have 100 frames, with so few photons that noise limits it.
+/// R_free after the same number of iterations, of a scan whose regions have 100 frames, with so few
+/// photons that noise limits it.
 #[test]
 fn the_free_pixels_fit_as_well_as_without_regions() {
     let options = SimulateOptions {

@@ -1,4 +1,5 @@
-//! Counts that stay in host memory: with blocks of frames on the device, results have the same bits as with all counts there.
+//! Counts that stay in host memory: with blocks of frames on the device, results have the same bits
+//! as with all counts there.
 
 use crate::fused_step::{finished, metrics, relative};
 use num_complex::Complex;

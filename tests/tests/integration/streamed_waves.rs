@@ -1,4 +1,5 @@
-//! Exit waves that stay in host memory: with blocks of frames on the device, results have the same bits as with all of them there.
+//! Exit waves that stay in host memory: with blocks of frames on the device, results have the same
+//! bits as with all of them there.
 
 use crate::streamed_counts::{FRAMES, Scan, assert_close, bits_of, ended_with};
 use warpstride::gpu::EmulatedDevice;
@@ -78,8 +79,9 @@ fn projections_by_separate_kernels() {
     });
 }
 
-/// Fused steps, separate kernels at exact positions, and engines without exit waves, one after the other; exit waves in bf16 become single
-/// precision between them. At exact positions the sums on the probe are those of the frames of a block.
+/// Fused steps, separate kernels at exact positions, and engines without exit waves, one after the
+/// other; exit waves in bf16 become single precision between them. At exact positions the sums on
+/// the probe are those of the frames of a block.
 #[test]
 fn projections_that_change_into_each_other() {
     for waves in [GpuWaves::F32, GpuWaves::Bf16] {
@@ -101,7 +103,8 @@ fn projections_that_change_into_each_other() {
         let several = plan(&scan, (&problem, &recipe), [12, 2]);
         let found = ended_with(&problem, &recipe, tiled, Some(several));
         let expected = ended_with(&problem, &recipe, tiled, None);
-        // The first iteration at exact positions has the same exit waves; from then on the probes differ by rounding.
+        // The first iteration at exact positions has the same exit waves; from then on the probes
+        // differ by rounding.
         assert_eq!(found.1[..2], expected.1[..2]);
         assert_eq!(found.1[2][0], expected.1[2][0]);
         for (found, expected) in found.1.iter().zip(&expected.1) {

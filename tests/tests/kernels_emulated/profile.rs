@@ -12,8 +12,8 @@ use warpstride_tests::recipe;
 const FRAMES: usize = 9;
 const FRAME: usize = 32;
 
-/// The profile of the second and the third iteration of an engine, and the kernels launched in them. With `blocks`,
-/// counts stay in host memory and blocks of three frames travel to two slots.
+/// The profile of the second and the third iteration of an engine, and the kernels launched in
+/// them. With `blocks`, counts stay in host memory and blocks of three frames travel to two slots.
 fn profiled(engine: &str, blocks: bool) -> (Vec<ProfileSpan>, Vec<&'static str>) {
     let mut recipe = recipe(&[engine]).unwrap();
     recipe.engines[0].batch = blocks.then_some(3);
@@ -44,8 +44,8 @@ fn profiled(engine: &str, blocks: bool) -> (Vec<ProfileSpan>, Vec<&'static str>)
     (spans, names)
 }
 
-/// Checks that the kernels of the profile are those that were launched, in this order, and that no span of a stream begins
-/// before the one before has ended.
+/// Checks that the kernels of the profile are those that were launched, in this order, and that no
+/// span of a stream begins before the one before has ended.
 fn check((spans, launched): &(Vec<ProfileSpan>, Vec<&'static str>)) {
     let kernels = spans.iter().filter(|span| span.name.starts_with("ptycho_"));
     let kernels: Vec<_> = kernels.map(|span| span.name).collect();
@@ -83,6 +83,7 @@ fn a_profile_has_the_counts_that_travel_in_a_stream_of_their_own() {
         let bytes = Some(3 * FRAME * FRAME * 2);
         assert_eq!((copy.name, copy.bytes), ("send", bytes));
     }
-    // There are three blocks, and two slots: at least one block travels in each iteration, at most all.
+    // There are three blocks, and two slots: at least one block travels in each iteration, at most
+    // all.
     assert!((2..=6).contains(&copies.len()), "{}", copies.len());
 }

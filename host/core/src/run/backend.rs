@@ -66,8 +66,8 @@ pub struct OpenError {
     error: Box<GpuError>,
 }
 
-/// An open back end: the CPU, a GPU or the emulator; or, with groups of devices for `C` and `E`, several of
-/// them.
+/// An open back end: the CPU, a GPU or the emulator; or, with groups of devices for `C` and `E`,
+/// several of them.
 pub enum BackendKind<C = CudaDevice, E = EmulatedDevice> {
     /// The CPU.
     Cpu,
@@ -108,7 +108,8 @@ impl BackendRequest {
         Self { backend, device }
     }
 
-    /// Checks a request for double or single precision, with kernels that have double precision or not.
+    /// Checks a request for double or single precision, with kernels that have double precision or
+    /// not.
     ///
     /// # Errors
     /// It contradicts itself.
@@ -128,8 +129,8 @@ impl BackendRequest {
         Ok(())
     }
 
-    /// Opens the back end, with `kernels` on a GPU. With `cpu_only`, the reason why the kernels cannot do this
-    /// computation (in double precision, say), `auto` takes the CPU.
+    /// Opens the back end, with `kernels` on a GPU. With `cpu_only`, the reason why the kernels
+    /// cannot do this computation (in double precision, say), `auto` takes the CPU.
     ///
     /// # Errors
     /// The GPU that was asked for cannot be opened.
@@ -153,8 +154,9 @@ impl BackendRequest {
 }
 
 impl<C, E> Backend<C, E> {
-    /// Opens the back end `requested`; `cuda` and `emulator` open devices, and `name` names those of `cuda`. If
-    /// `cuda` fails for `auto`, or `cpu_only` has a reason why it need not be tried, the CPU takes its place.
+    /// Opens the back end `requested`; `cuda` and `emulator` open devices, and `name` names those
+    /// of `cuda`. If `cuda` fails for `auto`, or `cpu_only` has a reason why it need not be tried,
+    /// the CPU takes its place.
     ///
     /// # Errors
     /// Those of `cuda` and `emulator`, if they were asked for.
@@ -203,7 +205,8 @@ impl<C, E> Backend<C, E> {
         &self.kind
     }
 
-    /// Checks the back end. If `check` refuses a GPU that `auto` chose, but not the CPU, the CPU takes its place.
+    /// Checks the back end. If `check` refuses a GPU that `auto` chose, but not the CPU, the CPU
+    /// takes its place.
     ///
     /// # Errors
     /// Those of `check`.
@@ -221,8 +224,9 @@ impl<C, E> Backend<C, E> {
         }
     }
 
-    /// Makes an engine. If that fails in any way on a GPU that `auto` chose (no cuFFT, no memory, …) and `check_cpu`
-    /// allows it, the CPU takes its place. Also returns what `auto` chose, and why.
+    /// Makes an engine. If that fails in any way on a GPU that `auto` chose (no cuFFT, no memory,
+    /// …) and `check_cpu` allows it, the CPU takes its place. Also returns what `auto` chose, and
+    /// why.
     ///
     /// # Errors
     /// Those of `make` and `check_cpu`.
@@ -274,8 +278,9 @@ fn siblings<D: Device>(devices: &[D]) -> Result<Vec<D>, GpuError> {
 }
 
 impl Backend {
-    /// Checks that a run of `what` fits; `host` was available before the data were read. If it does not fit with a
-    /// GPU that `auto` chose, or the driver does not say how much memory is free there, the CPU takes its place.
+    /// Checks that a run of `what` fits; `host` was available before the data were read. If it does
+    /// not fit with a GPU that `auto` chose, or the driver does not say how much memory is free
+    /// there, the CPU takes its place.
     ///
     /// # Errors
     /// It does not fit, or the driver does not say how much memory is free.
@@ -327,8 +332,8 @@ impl<T> EngineChoice<T> {
     }
 }
 
-/// What a failure means: the note that the CPU takes the place of a GPU that `auto` chose, or else the error. This
-/// alone decides when a run falls back.
+/// What a failure means: the note that the CPU takes the place of a GPU that `auto` chose, or else
+/// the error. This alone decides when a run falls back.
 fn fall_back<X: fmt::Display>(optional: bool, why: X) -> Result<String, X> {
     if optional {
         Ok(fallback_note(&why))

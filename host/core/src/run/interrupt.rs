@@ -64,8 +64,8 @@ impl Interrupt {
         Self::default()
     }
 
-    /// The flag that the first Ctrl-C (or SIGTERM) sets; another one more than a second later ends the process
-    /// at once. Every call in a process returns the same flag.
+    /// The flag that the first Ctrl-C (or SIGTERM) sets; another one more than a second later ends
+    /// the process at once. Every call in a process returns the same flag.
     ///
     /// # Errors
     /// The operating system refuses the signal handler, or another one is already installed.
@@ -90,8 +90,9 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Ctrl-C (or SIGTERM) ends the process at once, with the exit code 130 after `say` has said the sentence, until the value that is
-    /// returned is dropped; also one that the process has got before. There is one such part of a run at a time.
+    /// Ctrl-C (or SIGTERM) ends the process at once, with the exit code 130 after `say` has said
+    /// the sentence, until the value that is returned is dropped; also one that the process has got
+    /// before. There is one such part of a run at a time.
     ///
     /// # Errors
     /// As [`Interrupt::on_ctrl_c`].

@@ -1,6 +1,6 @@
-//! What all sciences share: where a computation runs ([`BackendRequest`], [`Setup`]), whether it fits
-//! ([`MemoryEstimate`]), the loop around it with progress, Ctrl-C and checkpoints ([`Run`]), what its summary
-//! says ([`RunRecord`]), and the file of its devices' profile ([`timeline()`]).
+//! What all sciences share: where a computation runs ([`BackendRequest`], [`Setup`]), whether it
+//! fits ([`MemoryEstimate`]), the loop around it with progress, Ctrl-C and checkpoints ([`Run`]),
+//! what its summary says ([`RunRecord`]), and the file of its devices' profile ([`timeline()`]).
 
 mod backend;
 mod interrupt;

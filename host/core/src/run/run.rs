@@ -1,4 +1,5 @@
-//! A computation that goes step by step, and the loop that runs it to its end or until it is interrupted.
+//! A computation that goes step by step, and the loop that runs it to its end or until it is
+//! interrupted.
 
 use super::{Interrupt, Observer};
 use std::time::{Duration, Instant};
@@ -19,15 +20,15 @@ pub trait Steps {
     /// Whether no iteration is left.
     fn finished(&self) -> bool;
 
-    /// Does one step: one iteration, or as many as suit the engine. Returns the metrics that have become
-    /// available, possibly those of earlier iterations.
+    /// Does one step: one iteration, or as many as suit the engine. Returns the metrics that have
+    /// become available, possibly those of earlier iterations.
     ///
     /// # Errors
     /// The step fails, or its metrics are not finite.
     fn advance(&mut self) -> Result<Vec<Self::Entry>, Self::Error>;
 
-    /// Waits for the metrics of all iterations done so far. An engine that waits in [`Steps::advance`] has none
-    /// left.
+    /// Waits for the metrics of all iterations done so far. An engine that waits in
+    /// [`Steps::advance`] has none left.
     ///
     /// # Errors
     /// The metrics cannot be read, or are not finite.
@@ -35,7 +36,8 @@ pub trait Steps {
         Ok(Vec::new())
     }
 
-    /// Saves what is needed to resume. Does nothing for computations whose result is enough to go on from.
+    /// Saves what is needed to resume. Does nothing for computations whose result is enough to go
+    /// on from.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -43,8 +45,8 @@ pub trait Steps {
         Ok(())
     }
 
-    /// What is to be done if this process wants `wanted`, where several ones compute together and must do the same: to
-    /// end early, or to write a checkpoint.
+    /// What is to be done if this process wants `wanted`, where several ones compute together and
+    /// must do the same: to end early, or to write a checkpoint.
     ///
     /// # Errors
     /// Another process cannot be asked.
@@ -111,7 +113,8 @@ impl<S: Steps> Run<S> {
         &self.entries
     }
 
-    /// Seconds spent in the steps and in waiting for their metrics: without setup, saving and progress.
+    /// Seconds spent in the steps and in waiting for their metrics: without setup, saving and
+    /// progress.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.computing.as_secs_f64()

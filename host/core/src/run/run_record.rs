@@ -3,8 +3,8 @@
 use super::Setup;
 use serde::Serialize;
 
-/// The record of a run: the fields that every science's summary has, under the same names and with the
-/// same meaning. The summaries flatten it.
+/// The record of a run: the fields that every science's summary has, under the same names and with
+/// the same meaning. The summaries flatten it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunRecord {
     /// Back end, device and precision.
@@ -14,8 +14,8 @@ pub struct RunRecord {
     pub inputs: Vec<String>,
     /// The files that were written, as given.
     pub outputs: Vec<String>,
-    /// Wall-clock seconds of the run, without set-up and saving. Time series are read and written while
-    /// they are computed, which counts.
+    /// Wall-clock seconds of the run, without set-up and saving. Time series are read and written
+    /// while they are computed, which counts.
     pub seconds: f64,
     /// Wall-clock seconds of what came before: reading the inputs, planning, making the engine.
     pub setup_seconds: f64,
@@ -26,7 +26,8 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// The record of a run that took `seconds`, without files and notes, made by this version of the program.
+    /// The record of a run that took `seconds`, without files and notes, made by this version of
+    /// the program.
     #[must_use]
     pub fn new(setup: Setup, seconds: f64) -> Self {
         Self {
@@ -40,8 +41,8 @@ impl RunRecord {
         }
     }
 
-    /// Adds what came before the run: the files that were read, the seconds of set-up, and notes, which go in
-    /// front of those of the run itself.
+    /// Adds what came before the run: the files that were read, the seconds of set-up, and notes,
+    /// which go in front of those of the run itself.
     #[must_use]
     pub fn after(mut self, inputs: Vec<String>, setup_seconds: f64, notes: Vec<String>) -> Self {
         self.inputs = inputs;

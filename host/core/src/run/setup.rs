@@ -10,8 +10,8 @@ use std::fmt;
 pub struct Setup {
     /// `cpu`, `cuda` or `emulator`.
     pub backend: &'static str,
-    /// The name of the device; of several devices their names, separated by commas. On the CPU its model
-    /// and the number of threads: `AMD EPYC 7B13, 2 threads`.
+    /// The name of the device; of several devices their names, separated by commas. On the CPU its
+    /// model and the number of threads: `AMD EPYC 7B13, 2 threads`.
     pub device: String,
     /// `f32` or `f64`.
     pub precision: &'static str,

@@ -63,9 +63,9 @@ fn named<'a>(
     }
 }
 
-/// Encodes a timeline with a process for each device, a thread for each of its streams, and an event for each span (in
-/// microseconds, with the bytes of a copy in `args`). `devices` are the names of the devices; `other` is written as
-/// `otherData`.
+/// Encodes a timeline with a process for each device, a thread for each of its streams, and an
+/// event for each span (in microseconds, with the bytes of a copy in `args`). `devices` are the
+/// names of the devices; `other` is written as `otherData`.
 ///
 /// # Errors
 /// The JSON encoder fails.

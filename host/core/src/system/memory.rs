@@ -82,11 +82,13 @@ fn address_space_headroom(limits: &str, statm: &str) -> Option<u64> {
     Some(limit.saturating_sub(pages.saturating_mul(4096)))
 }
 
-/// Bytes of memory that are left free besides what is asked for: for what is not counted, as of threads.
+/// Bytes of memory that are left free besides what is asked for: for what is not counted, as of
+/// threads.
 const UNCOUNTED: u64 = 32 << 20;
 
-/// Whether the system gives `bytes` of memory, and some more: under a limit of the address space it may refuse any. They are given back
-/// at once. The error says how much was asked for, and how much there is.
+/// Whether the system gives `bytes` of memory, and some more: under a limit of the address space it
+/// may refuse any. They are given back at once. The error says how much was asked for, and how much
+/// there is.
 pub fn can_allocate(bytes: u64) -> Result<(), [Bytes; 2]> {
     let needed = bytes.saturating_add(UNCOUNTED);
     let mut values: Vec<u8> = Vec::new();

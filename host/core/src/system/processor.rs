@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-/// The processor with the threads that compute on it: `AMD EPYC 7B13, 2 threads`, or `CPU, 2 threads` if
-/// the system does not tell the model.
+/// The processor with the threads that compute on it: `AMD EPYC 7B13, 2 threads`, or `CPU, 2
+/// threads` if the system does not tell the model.
 #[must_use]
 pub fn processor(threads: usize) -> String {
     static MODEL: OnceLock<String> = OnceLock::new();

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use super::{Bytes, can_allocate};
 
-/// A temporary file cannot be written or read: a sentence with its folder, its size and the operating system's message.
+/// A temporary file cannot be written or read: a sentence with its folder, its size and the
+/// operating system's message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ScratchError(String);
@@ -39,8 +40,8 @@ impl ScratchError {
     }
 }
 
-/// A file without a name of `len` values, 0 where none has been written. It is removed when it is dropped, or when the process
-/// ends in whatever way. Several threads may read it.
+/// A file without a name of `len` values, 0 where none has been written. It is removed when it is
+/// dropped, or when the process ends in whatever way. Several threads may read it.
 #[derive(Debug)]
 pub struct ScratchFile<T> {
     file: File,

@@ -31,7 +31,8 @@ pub struct TemporaryFile {
     lock: Option<Lock>,
 }
 
-/// A lock on a folder. It ends when this value is dropped, also if a process that was started meanwhile has inherited the descriptor.
+/// A lock on a folder. It ends when this value is dropped, also if a process that was started
+/// meanwhile has inherited the descriptor.
 #[derive(Debug)]
 struct Lock(File);
 

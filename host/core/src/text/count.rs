@@ -12,7 +12,8 @@ pub fn count<N: Display + PartialEq + From<u8>>(number: N, [one, several]: [&str
 /// Most ranges of numbers that a text lists.
 const MOST_RANGES: usize = 40;
 
-/// `7-9,30-31,50`: numbers in ascending order, of which those that follow one another are a range; of many ranges the first ones.
+/// `7-9,30-31,50`: numbers in ascending order, of which those that follow one another are a range;
+/// of many ranges the first ones.
 #[must_use]
 pub fn ranges(numbers: &[usize]) -> String {
     let mut ranges: Vec<[usize; 2]> = Vec::new();

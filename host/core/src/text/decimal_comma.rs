@@ -1,7 +1,7 @@
 //! Numbers with decimal commas: `0,123` beside other separators than commas.
 
-/// Whether blanks, tabs, semicolons or bars separate two or more fields, and every comma is the decimal
-/// comma of a field.
+/// Whether blanks, tabs, semicolons or bars separate two or more fields, and every comma is the
+/// decimal comma of a field.
 pub fn has_decimal_commas(row: &str) -> bool {
     let fields = || {
         row.split(|c: char| c.is_whitespace() || matches!(c, ';' | '|'))

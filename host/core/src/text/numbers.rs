@@ -41,8 +41,8 @@ pub fn trimmed(value: f64, digits: usize) -> String {
     format!("{number}{exponent}")
 }
 
-/// The shortest decimal that reads back as `value`, with an exponent where that spares zeros: `0.25`,
-/// `100000`, `1e300`.
+/// The shortest decimal that reads back as `value`, with an exponent where that spares zeros:
+/// `0.25`, `100000`, `1e300`.
 #[must_use]
 pub fn shortest(value: f64) -> String {
     let plain = value.to_string();

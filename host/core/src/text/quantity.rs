@@ -120,8 +120,8 @@ pub struct Quantity {
 }
 
 impl Quantity {
-    /// Reads a number that may have a unit of `dimension` behind it, with spaces between or without. A reciprocal length may be written
-    /// as a quotient: `0.02/A`.
+    /// Reads a number that may have a unit of `dimension` behind it, with spaces between or
+    /// without. A reciprocal length may be written as a quotient: `0.02/A`.
     ///
     /// # Errors
     /// Says what was found instead, to be put behind `found`: `the unit s (known are …)`.

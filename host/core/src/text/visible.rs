@@ -32,7 +32,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(line)
 }
 
-/// `text`, or as much of its beginning and end, around `…`, as `most` characters have. `most` is at least 3.
+/// `text`, or as much of its beginning and end, around `…`, as `most` characters have. `most` is at
+/// least 3.
 #[must_use]
 pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     // No character has less than a byte.

@@ -189,7 +189,8 @@ impl<T: Pod> DeviceBuffer<T> {
 impl<T: Pod> Drop for DeviceBuffer<T> {
     fn drop(&mut self) {
         if let Some(owner) = self.take_owner() {
-            // Abandoned work may still use the memory: then the closure is dropped, and not the owner.
+            // Abandoned work may still use the memory: then the closure is dropped, and not the
+            // owner.
             let owner = ManuallyDrop::new(owner);
             self.context.defer_release(move |context| {
                 let idle = context.wait_idle();

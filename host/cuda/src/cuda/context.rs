@@ -304,7 +304,8 @@ impl Context {
         });
     }
 
-    /// Like [`Context::defer_free`] for memory of another library: drops the owner that `free` returns.
+    /// Like [`Context::defer_free`] for memory of another library: drops the owner that `free`
+    /// returns.
     pub(super) fn defer_release(
         self: &Arc<Self>,
         free: impl FnOnce(&Self) -> Option<Owner> + Send + 'static,

@@ -193,9 +193,9 @@ impl Stream {
         }
     }
 
-    /// Queues copies of several ranges of the page-locked buffer, one after the other, to the start of
-    /// the device buffer. The page-locked buffer may be read meanwhile but not changed, since the copy
-    /// holds it.
+    /// Queues copies of several ranges of the page-locked buffer, one after the other, to the start
+    /// of the device buffer. The page-locked buffer may be read meanwhile but not changed, since
+    /// the copy holds it.
     ///
     /// # Errors
     /// A range exceeds its buffer, the devices differ, the stream is being captured, or an error of
@@ -228,8 +228,9 @@ impl Stream {
         for part in parts.iter().filter(|part| part.len() * element > 0) {
             let source = &from[part.clone()];
             let bytes = size_of_val(source);
-            // SAFETY: all parts together fit into `to`. The upload holds `from` until the copies are
-            // done, and nothing borrows it mutably while two references exist; freeing `to` waits.
+            // SAFETY: all parts together fit into `to`. The upload holds `from` until the copies
+            // are done, and nothing borrows it mutably while two references exist; freeing `to`
+            // waits.
             let answer = unsafe {
                 driver::cuMemcpyHtoDAsync_v2(target, source.as_ptr().cast(), bytes, self.raw())
             };

@@ -20,8 +20,8 @@ pub struct RowLayout {
 }
 
 impl RowLayout {
-    /// The bytes that a rectangle of `rows` rows of `width` bytes extends over, if they are in a buffer of `len` bytes and rows
-    /// do not overlap.
+    /// The bytes that a rectangle of `rows` rows of `width` bytes extends over, if they are in a
+    /// buffer of `len` bytes and rows do not overlap.
     #[must_use]
     pub fn extent(self, [rows, width]: [usize; 2], len: usize) -> Option<std::ops::Range<usize>> {
         if rows == 0 || width == 0 {
@@ -35,10 +35,12 @@ impl RowLayout {
 }
 
 impl Stream {
-    /// Queues a copy of a rectangle of `rows` rows of `width` bytes between two buffers of the same device.
+    /// Queues a copy of a rectangle of `rows` rows of `width` bytes between two buffers of the same
+    /// device.
     ///
     /// # Errors
-    /// A rectangle exceeds its buffer, its rows overlap, the devices differ, or an error of the driver.
+    /// A rectangle exceeds its buffer, its rows overlap, the devices differ, or an error of the
+    /// driver.
     pub fn copy_rows<T: Pod, U: Pod>(
         &self,
         [rows, width]: [usize; 2],
@@ -73,7 +75,8 @@ impl Stream {
                     address + (layout.start + row * layout.pitch) as driver::DevicePtr
                 };
                 let (from, to) = (place(from.raw(), source), place(to.raw(), target));
-                // SAFETY: both extents were just checked, on this device; freeing either buffer waits for the copy.
+                // SAFETY: both extents were just checked, on this device; freeing either buffer
+                // waits for the copy.
                 let answer = unsafe { driver::cuMemcpyDtoDAsync_v2(to, from, bytes, self.raw()) };
                 check(answer, "cuMemcpyDtoDAsync")?;
             }
@@ -94,7 +97,8 @@ impl Stream {
             width_bytes: width,
             height: rows,
         };
-        // SAFETY: both extents were just checked, on this device; freeing either buffer waits for the copy.
+        // SAFETY: both extents were just checked, on this device; freeing either buffer waits for
+        // the copy.
         let answer = unsafe { driver::cuMemcpy2DAsync_v2(&raw const copy, self.raw()) };
         check(answer, "cuMemcpy2DAsync")
     }

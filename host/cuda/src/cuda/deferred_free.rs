@@ -74,7 +74,8 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    /// An owner whose drop waits until another thread has freed memory, as one does that needs a lock of that thread.
+    /// An owner whose drop waits until another thread has freed memory, as one does that needs a
+    /// lock of that thread.
     struct Waiting(mpsc::Receiver<()>);
 
     impl Drop for Waiting {

@@ -1,7 +1,9 @@
-//! Memory and streams of other libraries in the same process, such as arrays of CuPy, PyTorch and JAX.
+//! Memory and streams of other libraries in the same process, such as arrays of CuPy, PyTorch and
+//! JAX.
 //!
-//! They use the primary contexts of the devices, as this layer does. Both sides order their streams: work of this layer waits for
-//! what the other library has queued ([`Stream::wait_for_foreign`]), and its stream for the work ([`Stream::foreign_waits`]).
+//! They use the primary contexts of the devices, as this layer does. Both sides order their
+//! streams: work of this layer waits for what the other library has queued
+//! ([`Stream::wait_for_foreign`]), and its stream for the work ([`Stream::foreign_waits`]).
 
 use std::sync::Arc;
 
@@ -16,15 +18,17 @@ use super::ffi::driver;
 use super::stream::Stream;
 
 impl<T: Pod> DeviceBuffer<T> {
-    /// `len` elements at `address` in memory of the context's device that another library has allocated. Dropping the buffer
-    /// waits for the device and then drops `owner`. `what` names the array in errors.
+    /// `len` elements at `address` in memory of the context's device that another library has
+    /// allocated. Dropping the buffer waits for the device and then drops `owner`. `what` names the
+    /// array in errors.
     ///
     /// # Errors
     /// The address is not aligned for `T`, or its first or last byte is not memory of this device.
     ///
     /// # Safety
-    /// Until `owner` is dropped the memory stays allocated. It is initialised, or written before it is read; nothing else writes
-    /// to it while the work of this layer uses it, nor uses it while that work writes to it.
+    /// Until `owner` is dropped the memory stays allocated. It is initialised, or written before it
+    /// is read; nothing else writes to it while the work of this layer uses it, nor uses it while
+    /// that work writes to it.
     pub unsafe fn foreign(
         context: &Arc<Context>,
         what: &str,
@@ -62,12 +66,12 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(Self::with_owner(context, address, len, owner))
     }
 
-    /// Gives up the memory of another library without waiting for the device; `None` if it is this layer's own, which is then
-    /// freed as by dropping.
+    /// Gives up the memory of another library without waiting for the device; `None` if it is this
+    /// layer's own, which is then freed as by dropping.
     ///
     /// # Safety
-    /// The work that uses the memory is done, or whatever its library does with the memory from now on comes after that work
-    /// ([`Stream::foreign_waits`]). No graph holds the address.
+    /// The work that uses the memory is done, or whatever its library does with the memory from now
+    /// on comes after that work ([`Stream::foreign_waits`]). No graph holds the address.
     #[must_use]
     pub unsafe fn into_owner(mut self) -> Option<Owner> {
         self.take_owner()
@@ -81,14 +85,16 @@ impl<T: Pod> DeviceBuffer<T> {
 }
 
 impl Stream {
-    /// The handle of the stream, for other libraries, which must not destroy it. 0 is the legacy default stream.
+    /// The handle of the stream, for other libraries, which must not destroy it. 0 is the legacy
+    /// default stream.
     #[must_use]
     pub fn address(&self) -> usize {
         self.raw().addr()
     }
 
-    /// Makes the work queued from now on wait for what another library has queued in its stream `handle` so far; the host does
-    /// not wait. 0 and 1 are the legacy default stream, 2 that of this thread, as in CUDA's headers.
+    /// Makes the work queued from now on wait for what another library has queued in its stream
+    /// `handle` so far; the host does not wait. 0 and 1 are the legacy default stream, 2 that of
+    /// this thread, as in CUDA's headers.
     ///
     /// # Errors
     /// An error of the driver.
@@ -103,8 +109,9 @@ impl Stream {
         self.wait_event(&event)
     }
 
-    /// Makes what another library queues in its stream `handle` from now on wait for the work queued in this stream so far; the
-    /// host does not wait. Handles are those of [`Stream::wait_for_foreign`].
+    /// Makes what another library queues in its stream `handle` from now on wait for the work
+    /// queued in this stream so far; the host does not wait. Handles are those of
+    /// [`Stream::wait_for_foreign`].
     ///
     /// # Errors
     /// An error of the driver.
@@ -127,7 +134,8 @@ fn foreign(handle: usize) -> driver::Handle {
 /// The ordinal of the device whose memory has this address.
 fn device_of(address: driver::DevicePtr) -> Option<usize> {
     let (mut kind, mut ordinal) = (0_u32, 0_i32);
-    // SAFETY: the results are as large as the attributes, and an address that is no memory is an error.
+    // SAFETY: the results are as large as the attributes, and an address that is no memory is an
+    // error.
     let answers = unsafe {
         [
             driver::cuPointerGetAttribute(

@@ -13,8 +13,8 @@
 //!   [`PinnedBuffer`] waits first, so no work outlives its memory.
 //! * A copy takes the page-locked buffer by value and returns it when it is done ([`Transfer`]);
 //!   leaking the transfer leaks the buffer. A copy to the device may share the buffer instead
-//!   ([`SharedUpload`]): it holds an `Arc`, so the buffer can be read but not changed. The host reaches [`PinnedPieces`] only
-//!   after it has waited for their copies.
+//!   ([`SharedUpload`]): it holds an `Arc`, so the buffer can be read but not changed. The host
+//!   reaches [`PinnedPieces`] only after it has waited for their copies.
 //! * Each device has one [`Context`] at a time, which tracks all work on the device. If the work of
 //!   another device may use its memory, freeing waits for that work too.
 //! * While a [`Graph`] exists, the process frees no memory of any device, because the graph holds
@@ -25,8 +25,8 @@
 //!   graph.
 //! * If a device fails while other work waits for it, that work is abandoned and the memory that it
 //!   may use is leaked.
-//! * Memory of other libraries is taken by an unsafe function whose contract says what its owner guarantees; dropping such a
-//!   buffer waits as for the layer's own.
+//! * Memory of other libraries is taken by an unsafe function whose contract says what its owner
+//!   guarantees; dropping such a buffer waits as for the layer's own.
 //! * Contents are [`bytemuck::Pod`]. The caller orders streams by events; a missing event gives
 //!   wrong numbers but never an invalid value.
 

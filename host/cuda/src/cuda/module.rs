@@ -279,8 +279,8 @@ struct UnloadLater(driver::Handle);
 unsafe impl Send for UnloadLater {}
 
 /// The number of clusters that are resident on the device at once, or `None` if the driver cannot
-/// tell. It is often less than the multiprocessors allow, because a cluster lies within one group of
-/// them (GPC).
+/// tell. It is often less than the multiprocessors allow, because a cluster lies within one group
+/// of them (GPC).
 fn active_clusters(
     function: driver::Handle,
     info: &KernelInfo,

@@ -1,6 +1,7 @@
 //! Exchange between the devices of several processes, on one or several hosts, through NCCL.
 //!
-//! Each process has one device. What it sends and what it receives is queued in its stream; the processes need not meet.
+//! Each process has one device. What it sends and what it receives is queued in its stream; the
+//! processes need not meet.
 
 use std::ffi::{CStr, c_int};
 use std::fmt;
@@ -82,8 +83,8 @@ fn checked(nccl: &Nccl, code: u32, call: &'static str) -> Result<()> {
 
 /// A device in a group of devices of NCCL.
 ///
-/// When it is dropped, NCCL keeps its memory for the communicator until the process ends: to destroy one waits for the other devices, which
-/// would never end if one of them has failed.
+/// When it is dropped, NCCL keeps its memory for the communicator until the process ends: to
+/// destroy one waits for the other devices, which would never end if one of them has failed.
 pub struct NcclPeers {
     nccl: &'static Nccl,
     communicator: Comm,
@@ -102,11 +103,12 @@ impl fmt::Debug for NcclPeers {
 }
 
 impl NcclPeers {
-    /// Joins the device of `context` to the group `id` as number `own` of `devices`; waits until all have joined.
+    /// Joins the device of `context` to the group `id` as number `own` of `devices`; waits until
+    /// all have joined.
     ///
     /// # Errors
-    /// NCCL was not found, there are more devices than it can number, or an error of NCCL: two processes have the same device, or it finds no way
-    /// between them.
+    /// NCCL was not found, there are more devices than it can number, or an error of NCCL: two
+    /// processes have the same device, or it finds no way between them.
     pub fn join(context: &Arc<Context>, id: NcclId, own: usize, devices: usize) -> Result<Self> {
         let nccl = nccl()?;
         let number = |value: usize| {
@@ -141,11 +143,12 @@ impl NcclPeers {
         self.devices
     }
 
-    /// Queues what `transfers` says: sends of elements of `mine`, and copies to `to`. Every device calls this for the same array.
+    /// Queues what `transfers` says: sends of elements of `mine`, and copies to `to`. Every device
+    /// calls this for the same array.
     ///
     /// # Errors
-    /// A range exceeds an array, the buffers belong to another device than the stream, or the stream is being captured; an error of NCCL
-    /// or of the driver.
+    /// A range exceeds an array, the buffers belong to another device than the stream, or the
+    /// stream is being captured; an error of NCCL or of the driver.
     pub fn gather<T: Pod>(
         &mut self,
         stream: &Stream,
@@ -167,7 +170,8 @@ impl NcclPeers {
         self.exchange(stream, (mine.raw(), to.raw()), size_of::<T>(), transfers)
     }
 
-    /// Queues what `transfers` says, with sends and copies that count from element `own.start` of `buffer`; copies go to other elements of it.
+    /// Queues what `transfers` says, with sends and copies that count from element `own.start` of
+    /// `buffer`; copies go to other elements of it.
     ///
     /// # Errors
     /// Those of [`Self::gather`], or a copy would change `own`.
@@ -206,7 +210,8 @@ impl NcclPeers {
         self.exchange(stream, (mine, buffer.raw()), element, &transfers)
     }
 
-    /// Queues transfers from elements of one array, which have been checked to be in it, to another one.
+    /// Queues transfers from elements of one array, which have been checked to be in it, to another
+    /// one.
     fn exchange(
         &mut self,
         stream: &Stream,
@@ -230,7 +235,8 @@ impl NcclPeers {
             let (source, target) = (address(mine, copy.from.start), address(to, copy.at));
             let bytes = copy.from.len() * element;
             if bytes > 0 {
-                // SAFETY: both ranges have been checked by the callers, and the stream orders the copy with what frees the memory.
+                // SAFETY: both ranges have been checked by the callers, and the stream orders the
+                // copy with what frees the memory.
                 let answer =
                     unsafe { driver::cuMemcpyDtoDAsync_v2(target, source, bytes, stream.raw()) };
                 check(answer, "cuMemcpyDtoDAsync")?;
@@ -245,7 +251,8 @@ impl NcclPeers {
         )
     }
 
-    /// Queues the sends and receives of `transfers` as one group; `source` and `target` are their addresses.
+    /// Queues the sends and receives of `transfers` as one group; `source` and `target` are their
+    /// addresses.
     fn queue(
         &self,
         stream: &Stream,
@@ -266,7 +273,8 @@ impl NcclPeers {
             let Some(peer) = peer(send.device).filter(|_| !send.from.is_empty()) else {
                 continue;
             };
-            // SAFETY: the range is within a live array of this device; the stream orders the work with what frees or changes it.
+            // SAFETY: the range is within a live array of this device; the stream orders the work
+            // with what frees or changes it.
             let code = unsafe {
                 (nccl.send)(
                     source(send) as *const _,

@@ -1,8 +1,9 @@
 //! Exchange between the devices of several threads, by copies from device to device.
 //!
-//! Each thread has a device, a stream and a slot in a table that they share. A thread writes to its slot which memory
-//! the others may read, and an event after which they may; then it copies from the others. The host threads meet twice: when all of
-//! them have said what to read, and when all of them have queued their copies. The devices wait for events only.
+//! Each thread has a device, a stream and a slot in a table that they share. A thread writes to its
+//! slot which memory the others may read, and an event after which they may; then it copies from
+//! the others. The host threads meet twice: when all of them have said what to read, and when all
+//! of them have queued their copies. The devices wait for events only.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,8 +22,8 @@ use super::peer::enable_peer_access;
 use super::stream::Stream;
 use super::transfers::{PeerCopy, Transfers};
 
-/// How long a thread looks for the end of a meeting before it sleeps: to be woken takes some ten microseconds, in which a device may have no
-/// work left.
+/// How long a thread looks for the end of a meeting before it sleeps: to be woken takes some ten
+/// microseconds, in which a device may have no work left.
 const AWAKE: Duration = Duration::from_micros(200);
 
 /// Memory that other threads may copy from until they have met again.
@@ -88,7 +89,8 @@ impl PeerTable {
     }
 }
 
-/// A thread's right to a slot of a table. Dropped, it tells the others that this thread does not come.
+/// A thread's right to a slot of a table. Dropped, it tells the others that this thread does not
+/// come.
 #[derive(Debug)]
 struct Seat {
     table: Arc<PeerTable>,
@@ -96,7 +98,8 @@ struct Seat {
 }
 
 impl Seat {
-    /// Waits until the threads of all devices have called this or have ended; if one has ended, that is an error of all others.
+    /// Waits until the threads of all devices have called this or have ended; if one has ended,
+    /// that is an error of all others.
     fn meet(&self) -> Result<()> {
         let table = &self.table;
         let mut meeting = lock(&table.meeting);
@@ -133,8 +136,8 @@ impl Drop for Seat {
     }
 }
 
-/// The right to be one of several devices that exchange data, for the thread of that device. If it is dropped, the others
-/// get an error instead of waiting.
+/// The right to be one of several devices that exchange data, for the thread of that device. If it
+/// is dropped, the others get an error instead of waiting.
 #[derive(Debug)]
 pub struct PeerInvitation(Seat);
 
@@ -195,12 +198,12 @@ impl PeerGather {
         self.seat.table.slots.len()
     }
 
-    /// Queues `copies` from the `mine` of all devices (this one's too) to `to`. Every device calls this for the same array, with
-    /// copies of its own.
+    /// Queues `copies` from the `mine` of all devices (this one's too) to `to`. Every device calls
+    /// this for the same array, with copies of its own.
     ///
     /// # Errors
-    /// A copy exceeds an array, the buffers belong to another device than the stream, or the stream is being captured; another
-    /// thread does not come; an error of the driver.
+    /// A copy exceeds an array, the buffers belong to another device than the stream, or the stream
+    /// is being captured; another thread does not come; an error of the driver.
     pub fn gather<T: Pod>(
         &mut self,
         stream: &Stream,
@@ -220,8 +223,9 @@ impl PeerGather {
         self.exchange(stream, published, (to.raw(), size_of::<T>()), copies)
     }
 
-    /// Lets the other devices copy elements `own` of `buffer`, and queues copies from what they let this one copy to other
-    /// elements of `buffer`; the elements of a copy are counted from the first one that the other device gives.
+    /// Lets the other devices copy elements `own` of `buffer`, and queues copies from what they let
+    /// this one copy to other elements of `buffer`; the elements of a copy are counted from the
+    /// first one that the other device gives.
     ///
     /// # Errors
     /// Those of [`Self::gather`], or a copy would change `own`.
@@ -249,8 +253,8 @@ impl PeerGather {
         )
     }
 
-    /// Lets the others copy `published`, and queues `copies` to the array at an address with elements of some bytes, in which
-    /// they have been checked to be.
+    /// Lets the others copy `published`, and queues `copies` to the array at an address with
+    /// elements of some bytes, in which they have been checked to be.
     fn exchange(
         &mut self,
         stream: &Stream,
@@ -271,8 +275,9 @@ impl PeerGather {
         written.record(stream)?;
         *lock(&own.published) = Some(published);
         let met = self.seat.meet();
-        // Whatever fails from here on, the others must be met, since they copy from what was published, which the caller may free
-        // or change afterwards: a meeting ends when all of them have queued their copies, or have ended.
+        // Whatever fails from here on, the others must be met, since they copy from what was
+        // published, which the caller may free or change afterwards: a meeting ends when all of
+        // them have queued their copies, or have ended.
         let queued = met.and_then(|()| self.copy(stream, to, copies));
         let recorded = copied.record(stream);
         if recorded.is_err() {
@@ -327,10 +332,11 @@ impl PeerGather {
                 }
                 let source = from.address + (range.start * element) as driver::DevicePtr;
                 let target = address + (copy.at * element) as driver::DevicePtr;
-                // SAFETY: the caller has checked the target, which no other device reads. The source is within what the other
-                // device has published: its thread is in a call that has borrowed the memory and returns only after this thread has met
-                // it again or has ended, and its stream then waits for `copied`, so it is neither freed nor written before
-                // the copy is done. With direct access addresses are unified.
+                // SAFETY: the caller has checked the target, which no other device reads. The
+                // source is within what the other device has published: its thread is in a call
+                // that has borrowed the memory and returns only after this thread has met it again
+                // or has ended, and its stream then waits for `copied`, so it is neither freed nor
+                // written before the copy is done. With direct access addresses are unified.
                 let answer = unsafe {
                     if direct {
                         driver::cuMemcpyDtoDAsync_v2(target, source, bytes, stream.raw())

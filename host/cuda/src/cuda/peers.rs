@@ -30,7 +30,8 @@ impl CudaPeers {
         }
     }
 
-    /// Queues copies from the `mine` of all devices to `to`; see [`PeerGather::gather`] and [`NcclPeers::gather`].
+    /// Queues copies from the `mine` of all devices to `to`; see [`PeerGather::gather`] and
+    /// [`NcclPeers::gather`].
     ///
     /// # Errors
     /// Theirs.
@@ -47,7 +48,8 @@ impl CudaPeers {
         }
     }
 
-    /// Gives elements `own` of `buffer` to the other devices, and queues copies to other elements of it; see [`PeerGather::share`] and [`NcclPeers::share`].
+    /// Gives elements `own` of `buffer` to the other devices, and queues copies to other elements
+    /// of it; see [`PeerGather::share`] and [`NcclPeers::share`].
     ///
     /// # Errors
     /// Theirs.

@@ -1,8 +1,10 @@
-//! Page-locked memory in pieces that device buffers are exchanged with, beside the work of a device.
+//! Page-locked memory in pieces that device buffers are exchanged with, beside the work of a
+//! device.
 //!
-//! The host reaches a piece only through [`PinnedPieces::piece`] and [`PinnedPieces::take`], which wait for the copies from and to
-//! it; a piece that was taken is in no copy until it is back. So nothing reads or changes a piece meanwhile, and none is freed
-//! before the streams of the copies are idle.
+//! The host reaches a piece only through [`PinnedPieces::piece`] and [`PinnedPieces::take`], which
+//! wait for the copies from and to it; a piece that was taken is in no copy until it is back. So
+//! nothing reads or changes a piece meanwhile, and none is freed before the streams of the copies
+//! are idle.
 
 use std::fmt;
 use std::sync::Arc;
@@ -60,7 +62,8 @@ impl<T: Pod> fmt::Debug for PinnedPieces<T> {
     }
 }
 
-/// A device buffer that is being exchanged. Dropping it waits for the copies, as freeing the buffer does.
+/// A device buffer that is being exchanged. Dropping it waits for the copies, as freeing the buffer
+/// does.
 #[derive(Debug)]
 #[must_use = "the buffer is freed with it"]
 pub struct Exchange<T: Pod> {
@@ -82,8 +85,8 @@ impl<T: Pod> Exchange<T> {
         Ok(Self { buffer, done })
     }
 
-    /// Makes the work queued in `stream` from now on wait for the copies, and returns the buffer; the host does not
-    /// wait.
+    /// Makes the work queued in `stream` from now on wait for the copies, and returns the buffer;
+    /// the host does not wait.
     ///
     /// # Errors
     /// An error of the driver.
@@ -127,8 +130,8 @@ impl<T: Pod> PinnedPieces<T> {
         Ok(memory.ok_or(range(number, count))?)
     }
 
-    /// Waits for the copies from and to a piece and takes it out, for any thread to read or change. Until it is back
-    /// ([`PinnedPieces::put`]) there is no such piece.
+    /// Waits for the copies from and to a piece and takes it out, for any thread to read or change.
+    /// Until it is back ([`PinnedPieces::put`]) there is no such piece.
     ///
     /// # Errors
     /// There is no such piece, or the error of a copy or of work before it.
@@ -142,7 +145,8 @@ impl<T: Pod> PinnedPieces<T> {
     /// Puts back a piece that was taken.
     ///
     /// # Errors
-    /// The piece was not taken, `memory` has another length, or it was allocated for another device.
+    /// The piece was not taken, `memory` has another length, or it was allocated for another
+    /// device.
     pub fn put(&mut self, number: usize, memory: PinnedBuffer<T>) -> Result<()> {
         let context = self.to_device.context();
         context.expect_same(memory.context(), "the piece")?;
@@ -171,8 +175,9 @@ impl<T: Pod> PinnedPieces<T> {
         Some(piece.len * size_of::<T>())
     }
 
-    /// Makes the stream of a copy between a piece and the buffer of `exchange` wait for what both wait for, as
-    /// [`PinnedPieces::copy`] does, so that what is queued between the two, such as a timing event, waits too.
+    /// Makes the stream of a copy between a piece and the buffer of `exchange` wait for what both
+    /// wait for, as [`PinnedPieces::copy`] does, so that what is queued between the two, such as a
+    /// timing event, waits too.
     ///
     /// # Errors
     /// There is no such piece, or an error of the driver.
@@ -192,12 +197,12 @@ impl<T: Pod> PinnedPieces<T> {
         }
     }
 
-    /// Queues a copy between a piece and the start of the buffer of `exchange`, as many elements as the piece has, after what
-    /// both wait for.
+    /// Queues a copy between a piece and the start of the buffer of `exchange`, as many elements as
+    /// the piece has, after what both wait for.
     ///
     /// # Errors
-    /// There is no such piece or it is longer than the buffer, the buffer belongs to another device, or an error of the
-    /// driver.
+    /// There is no such piece or it is longer than the buffer, the buffer belongs to another
+    /// device, or an error of the driver.
     pub fn copy(
         &mut self,
         direction: CopyDirection,
@@ -220,8 +225,8 @@ impl<T: Pod> PinnedPieces<T> {
         let bytes = elements * size_of::<T>();
         let host = memory.raw();
         let copied = queue_copy(stream, &mut piece.copied, bytes, || {
-            // SAFETY: the piece fits into the buffer; it is not freed or handed to the host before the copy is done, and
-            // freeing the buffer waits for all streams.
+            // SAFETY: the piece fits into the buffer; it is not freed or handed to the host before
+            // the copy is done, and freeing the buffer waits for all streams.
             unsafe {
                 match direction {
                     CopyDirection::ToDevice => driver::cuMemcpyHtoDAsync_v2(
@@ -256,7 +261,8 @@ impl<T: Pod> PinnedPieces<T> {
     }
 }
 
-/// Queues a copy, and records two events after it: one for the piece, and one for the buffer, which is returned.
+/// Queues a copy, and records two events after it: one for the piece, and one for the buffer, which
+/// is returned.
 fn queue_copy(
     stream: &Stream,
     copied: &mut Option<Event>,

@@ -27,7 +27,8 @@ impl PeerCopy {
 /// What one of several devices copies from all of them, and what the others copy from it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transfers {
-    /// Copies to other devices: to `device`, the elements `from` of this one's array. For each device in the order in which it copies them.
+    /// Copies to other devices: to `device`, the elements `from` of this one's array. For each
+    /// device in the order in which it copies them.
     pub sends: Vec<PeerCopy>,
     /// Copies from all devices, this one's too.
     pub copies: Vec<PeerCopy>,
@@ -47,7 +48,8 @@ impl Transfers {
         }
     }
 
-    /// An error if copies to `buffer` exceed it or change its elements `own`, or if it has not all of these.
+    /// An error if copies to `buffer` exceed it or change its elements `own`, or if it has not all
+    /// of these.
     pub(super) fn expect_apart<T: Pod>(
         &self,
         buffer: &DeviceBuffer<T>,

@@ -10,7 +10,8 @@ pub trait RowCopies: DeviceGroup {
     /// Queues a copy of `rows` rows of `width` bytes between two buffers of a device.
     ///
     /// # Errors
-    /// A rectangle exceeds its buffer, its rows overlap, the devices differ, or an error of the driver.
+    /// A rectangle exceeds its buffer, its rows overlap, the devices differ, or an error of the
+    /// driver.
     fn copy_rows<T: Pod + Send, U: Pod + Send>(
         &self,
         place: (usize, StreamId),

@@ -27,7 +27,8 @@ pub struct OwnFft {
     transform: KernelFft<DeviceBuffer<Complex32>>,
 }
 
-/// The modules of the transforms' kernels that were loaded on a device, by the names of their kernels.
+/// The modules of the transforms' kernels that were loaded on a device, by the names of their
+/// kernels.
 pub(super) struct FftModules {
     context: Arc<Context>,
     loaded: Mutex<BTreeMap<Vec<String>, Arc<Module>>>,
@@ -74,7 +75,8 @@ impl CudaDevice {
     /// Plans a transform by warpstride's kernels, whatever is faster.
     ///
     /// # Errors
-    /// [`TransformSize`](super::GpuError::TransformSize): the kernels do not serve the shape; or an error of the driver.
+    /// [`TransformSize`](super::GpuError::TransformSize): the kernels do not serve the shape; or an
+    /// error of the driver.
     pub fn plan_own_fft(&self, shape: &[usize], batch: usize) -> Result<CudaFft> {
         let passes =
             FftPasses::new(shape, batch).ok_or_else(|| super::GpuError::TransformSize {

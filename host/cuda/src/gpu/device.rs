@@ -60,16 +60,18 @@ pub trait PendingCopy<B> {
 pub struct ProfileSpan {
     /// Index of the device in the group; 0 for a [`Device`](super::Device).
     pub device: usize,
-    /// Name of the stream, or `receive` for the second half of a send through the host. The streams of a
-    /// [`Device`](super::Device) are `work`, and `copies` for [`send_beside`](super::Device::send_beside).
+    /// Name of the stream, or `receive` for the second half of a send through the host. The streams
+    /// of a [`Device`](super::Device) are `work`, and `copies` for
+    /// [`send_beside`](super::Device::send_beside).
     pub stream: &'static str,
     /// Name of the kernel, or what else was queued: `copy`, `send`, `send to host`, `upload`, …
     pub name: &'static str,
     /// Bytes of a copy or a fill, if they were noted.
     pub bytes: Option<usize>,
-    /// Start in microseconds after the call of [`DeviceGroup::profile`](super::DeviceGroup::profile) or
-    /// [`Device::start_profile`](super::Device::start_profile). The clocks of the devices of a group agree to a few
-    /// microseconds.
+    /// Start in microseconds after the call of
+    /// [`DeviceGroup::profile`](super::DeviceGroup::profile) or
+    /// [`Device::start_profile`](super::Device::start_profile). The clocks of the devices of a
+    /// group agree to a few microseconds.
     pub start_us: f64,
     /// End in microseconds, by the same clock.
     pub end_us: f64,
@@ -102,8 +104,8 @@ pub trait Device: Sized {
     /// The devices of other threads, to which there are direct copies.
     type Peers;
 
-    /// Another queue on the same device, with the same kernels. The two queues are not ordered: the host has to wait for one
-    /// queue before the other uses its results.
+    /// Another queue on the same device, with the same kernels. The two queues are not ordered: the
+    /// host has to wait for one queue before the other uses its results.
     ///
     /// # Errors
     /// An error of the driver.
@@ -186,9 +188,9 @@ pub trait Device: Sized {
         at: usize,
     ) -> Result<Self::Sent>;
 
-    /// Queues copies of the ranges `parts` of `from`, one after the other, to the start of `to`, in a
-    /// queue of their own: they begin after what has been queued so far, and run at the same time as
-    /// what is queued afterwards. No work can use `to` before [`Device::arrived`].
+    /// Queues copies of the ranges `parts` of `from`, one after the other, to the start of `to`, in
+    /// a queue of their own: they begin after what has been queued so far, and run at the same time
+    /// as what is queued afterwards. No work can use `to` before [`Device::arrived`].
     ///
     /// # Errors
     /// A range exceeds its buffer, or an error of the driver.
@@ -206,7 +208,8 @@ pub trait Device: Sized {
     fn arrived<T: Pod + Send + Sync>(&self, arriving: Self::Arriving<T>)
     -> Result<Self::Buffer<T>>;
 
-    /// Allocates pieces of host memory of `lengths` zeroed elements for [`Device::exchange_beside`].
+    /// Allocates pieces of host memory of `lengths` zeroed elements for
+    /// [`Device::exchange_beside`].
     ///
     /// # Errors
     /// Memory is exhausted.
@@ -226,8 +229,8 @@ pub trait Device: Sized {
         number: usize,
     ) -> Result<&'a mut [T]>;
 
-    /// Waits for the copies from and to a piece and takes it out, for any thread to read or change. Until
-    /// [`Device::put_piece`] has put it back, there is no such piece.
+    /// Waits for the copies from and to a piece and takes it out, for any thread to read or change.
+    /// Until [`Device::put_piece`] has put it back, there is no such piece.
     ///
     /// # Errors
     /// There is no such piece, or the error of a copy or of work before it.
@@ -248,12 +251,14 @@ pub trait Device: Sized {
         memory: Self::Pinned<T>,
     ) -> Result<()>;
 
-    /// Queues a copy of the start of `buffer` to the piece `to_host`, then one of the piece `to_device` to the start of
-    /// `buffer`, in a queue of its own for each direction: they begin after what has been queued so far, and run at the same
-    /// time as what is queued afterwards. No work can use `buffer` before [`Device::exchanged`].
+    /// Queues a copy of the start of `buffer` to the piece `to_host`, then one of the piece
+    /// `to_device` to the start of `buffer`, in a queue of its own for each direction: they begin
+    /// after what has been queued so far, and run at the same time as what is queued afterwards. No
+    /// work can use `buffer` before [`Device::exchanged`].
     ///
     /// # Errors
-    /// There is no such piece, it is longer than the buffer, or an error of the driver; then the buffer is lost.
+    /// There is no such piece, it is longer than the buffer, or an error of the driver; then the
+    /// buffer is lost.
     fn exchange_beside<T: Pod + Send + Sync>(
         &self,
         pieces: &mut Self::Pieces<T>,
@@ -283,9 +288,10 @@ pub trait Device: Sized {
         to: Self::Pinned<T>,
     ) -> Result<Self::Received<T>>;
 
-    /// Queues `transfers` from the `mine` of all devices to `to`; see [`CudaPeers::gather`](crate::cuda::CudaPeers::gather). Every device
-    /// has a thread or a process that calls this for the same arrays in the same order. It may wait for the other threads, but not for the
-    /// devices.
+    /// Queues `transfers` from the `mine` of all devices to `to`; see
+    /// [`CudaPeers::gather`](crate::cuda::CudaPeers::gather). Every device has a thread or a
+    /// process that calls this for the same arrays in the same order. It may wait for the other
+    /// threads, but not for the devices.
     ///
     /// # Errors
     /// A copy exceeds an array, another thread does not come, or an error of the driver.
@@ -297,8 +303,8 @@ pub trait Device: Sized {
         transfers: &Transfers,
     ) -> Result<()>;
 
-    /// Gives elements `own` of a buffer to the other devices, and queues `transfers` from theirs to other elements of it; see
-    /// [`CudaPeers::share`](crate::cuda::CudaPeers::share).
+    /// Gives elements `own` of a buffer to the other devices, and queues `transfers` from theirs to
+    /// other elements of it; see [`CudaPeers::share`](crate::cuda::CudaPeers::share).
     ///
     /// # Errors
     /// Those of [`Self::gather_from_peers`], or a copy would change `own`.
@@ -316,8 +322,9 @@ pub trait Device: Sized {
     /// The sizes differ, or an error of the driver.
     fn copy<T: Pod + Send>(&self, from: &Self::Buffer<T>, to: &mut Self::Buffer<T>) -> Result<()>;
 
-    /// Queues a copy of elements `range` of a buffer to elements `at..` of memory of the same device that another library may
-    /// use; returns false, without a copy, if the device is not CUDA's.
+    /// Queues a copy of elements `range` of a buffer to elements `at..` of memory of the same
+    /// device that another library may use; returns false, without a copy, if the device is not
+    /// CUDA's.
     ///
     /// # Errors
     /// A range exceeds its buffer, the devices differ, or an error of the driver.
@@ -408,16 +415,16 @@ pub trait Device: Sized {
     /// The error of `work`, or an error of the driver.
     fn time_ms(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f32>;
 
-    /// Waits for the queued work, and from now on times every launch, transform, copy and fill in the streams of the
-    /// device, by its own clock. A replay of a graph is timed as a whole. Only the first
-    /// [`MAX_PROFILE_SPANS`](super::MAX_PROFILE_SPANS) operations are timed.
+    /// Waits for the queued work, and from now on times every launch, transform, copy and fill in
+    /// the streams of the device, by its own clock. A replay of a graph is timed as a whole. Only
+    /// the first [`MAX_PROFILE_SPANS`](super::MAX_PROFILE_SPANS) operations are timed.
     ///
     /// # Errors
     /// An error of the driver, or of the queued work.
     fn start_profile(&self) -> Result<()>;
 
-    /// Ends what [`Device::start_profile`] started, waits for the timed operations and returns their times, in the order
-    /// in which they were queued.
+    /// Ends what [`Device::start_profile`] started, waits for the timed operations and returns
+    /// their times, in the order in which they were queued.
     ///
     /// # Errors
     /// An error of the driver, or of the timed operations.

@@ -66,8 +66,9 @@ impl EmulatedDevice {
         Self::default()
     }
 
-    /// Creates an emulated device whose blocks can have `bytes` of shared memory; engines then choose the kernels that a
-    /// device with so little would run. With less than compute capability 9.0 has, it is one of 8.0.
+    /// Creates an emulated device whose blocks can have `bytes` of shared memory; engines then
+    /// choose the kernels that a device with so little would run. With less than compute capability
+    /// 9.0 has, it is one of 8.0.
     #[must_use]
     pub fn with_shared_memory(bytes: usize) -> Self {
         Self {
@@ -78,8 +79,8 @@ impl EmulatedDevice {
         }
     }
 
-    /// The same as if the device had `count` multiprocessors; engines then choose what a device of that size would do. The blocks of
-    /// a launch stay as they are.
+    /// The same as if the device had `count` multiprocessors; engines then choose what a device of
+    /// that size would do. The blocks of a launch stay as they are.
     #[must_use]
     pub fn with_multiprocessors(self, count: u32) -> Self {
         Self {
@@ -88,7 +89,8 @@ impl EmulatedDevice {
         }
     }
 
-    /// Times what is done until the returned value is dropped, as an operation in `stream`, if the device is profiled.
+    /// Times what is done until the returned value is dropped, as an operation in `stream`, if the
+    /// device is profiled.
     fn profiled(
         &self,
         stream: &'static str,

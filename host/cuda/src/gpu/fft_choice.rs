@@ -1,8 +1,9 @@
 //! The choice of what computes a transform: warpstride's own kernels or cuFFT.
 //!
-//! The two differ in the last bits, so the choice must be the same in every run on a device: it follows from a table of
-//! measurements in the program, and not from a measurement at each start. `warpstride devices` prints the table's part
-//! for a device. A shape that was not measured on a device's architecture stays with cuFFT.
+//! The two differ in the last bits, so the choice must be the same in every run on a device: it
+//! follows from a table of measurements in the program, and not from a measurement at each start.
+//! `warpstride devices` prints the table's part for a device. A shape that was not measured on a
+//! device's architecture stays with cuFFT.
 
 use std::env;
 
@@ -33,18 +34,21 @@ pub struct FasterThanCuFft {
 
 /// The measurements of `benches/runs` in which warpstride's kernels were faster.
 ///
-/// H200, driver 580. The powers of two up to 512²: `benches/runs/2026-11-24-h200/own-fft.txt` (cuFFT 12.0); the others:
-/// `own-fft-mixed.txt` and `own-fft-mixed-kept.txt` of `benches/runs/2026-11-25-h200` (CUDA 13.0), where these limits hold:
+/// H200, driver 580. The powers of two up to 512²: `benches/runs/2026-11-24-h200/own-fft.txt`
+/// (cuFFT 12.0); the others: `own-fft-mixed.txt` and `own-fft-mixed-kept.txt` of
+/// `benches/runs/2026-11-25-h200` (CUDA 13.0), where these limits hold:
 ///
-/// * Squares were measured with 1, 2, 4, 8, 16, 64 arrays and with 134 MB of them, in place and out of place. From
-///   `batch_from` to 16 arrays the kernels were 9 % faster or more, at 134 MB 23 % or more, except for 160² and 192²: 4 %
-///   and 18 % at 64 arrays, at 134 MB as fast as cuFFT out of place and 3 % faster. 480² had no gain for one array.
+/// * Squares were measured with 1, 2, 4, 8, 16, 64 arrays and with 134 MB of them, in place and out
+///   of place. From `batch_from` to 16 arrays the kernels were 9 % faster or more, at 134 MB 23 %
+///   or more, except for 160² and 192²: 4 % and 18 % at 64 arrays, at 134 MB as fast as cuFFT out
+///   of place and 3 % faster. 480² had no gain for one array.
 /// * Shapes that are not square were measured with 1 and 16 arrays, 8 % to 51 % faster.
-/// * Cubes were measured with one array, 4 % to 20 % faster. In MRI, `batch` is the number of coils that fit into 1 GiB
-///   of scratch memory, so several arrays are an extrapolation. In its favour: the kernels take three passes at the
-///   device's rate, and cuFFT's three were not seen to reach more. One array of 256³ does not fit into the L2 cache, nor
-///   do source and target of 160³ or 192³, so that more of them are more of the same; batches of 96³ and 128³ leave the
-///   cache, as did those of 96² and, in two passes, of 128², where the kernels stayed faster.
+/// * Cubes were measured with one array, 4 % to 20 % faster. In MRI, `batch` is the number of coils
+///   that fit into 1 GiB of scratch memory, so several arrays are an extrapolation. In its favour:
+///   the kernels take three passes at the device's rate, and cuFFT's three were not seen to reach
+///   more. One array of 256³ does not fit into the L2 cache, nor do source and target of 160³ or
+///   192³, so that more of them are more of the same; batches of 96³ and 128³ leave the cache, as
+///   did those of 96² and, in two passes, of 128², where the kernels stayed faster.
 const TABLE: &[FasterThanCuFft] = &[
     hopper(&[64, 64], 1),
     hopper(&[96, 96], 1),

@@ -1,7 +1,7 @@
 //! Transforms by warpstride's own kernels, as launches on any device.
 //!
-//! Frames of 64² and large batches of 128² take one pass over memory. Other shapes take one pass along rows and one along
-//! each further axis.
+//! Frames of 64² and large batches of 128² take one pass over memory. Other shapes take one pass
+//! along rows and one along each further axis.
 
 #[cfg(test)]
 mod tests;
@@ -29,8 +29,9 @@ use super::{Buffer, Device, Direction, Result};
 /// The lengths of an axis that the kernels transform.
 const LENGTHS: [usize; 11] = [64, 96, 128, 160, 192, 240, 256, 320, 384, 480, 512];
 
-/// Whether frames are transformed in one pass, a frame by one block. Fewer frames of 128² would leave multiprocessors
-/// idle (H200: 32 frames take 8.6 µs in one pass and 6.3 µs in two, 64 frames 8.7 and 8.8).
+/// Whether frames are transformed in one pass, a frame by one block. Fewer frames of 128² would
+/// leave multiprocessors idle (H200: 32 frames take 8.6 µs in one pass and 6.3 µs in two, 64 frames
+/// 8.7 and 8.8).
 fn one_pass(shape: &[usize], batch: usize) -> bool {
     match shape {
         [64, 64] => true,
@@ -46,7 +47,8 @@ enum Pass {
     Frames(usize),
     /// Rows of this length, so many an array.
     Rows(usize, usize),
-    /// An axis of this length, in so many sub-arrays an array, with this many values between neighbours along the axis.
+    /// An axis of this length, in so many sub-arrays an array, with this many values between
+    /// neighbours along the axis.
     Columns(usize, usize, usize),
 }
 
@@ -66,8 +68,9 @@ pub struct FftPasses {
 }
 
 impl FftPasses {
-    /// The passes of a transform of `batch` arrays, or `None` if the kernels do not serve it: `shape` is (column), (row,
-    /// column) or (slice, row, column), each axis of a length that the kernels transform.
+    /// The passes of a transform of `batch` arrays, or `None` if the kernels do not serve it:
+    /// `shape` is (column), (row, column) or (slice, row, column), each axis of a length that the
+    /// kernels transform.
     #[must_use]
     pub fn new(shape: &[usize], batch: usize) -> Option<Self> {
         let served = shape.iter().all(|length| LENGTHS.contains(length));

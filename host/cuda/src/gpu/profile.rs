@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::Direction;
 
-/// How many operations a [`Device`](super::Device) times at most; later ones are not in its profile. More would make a
-/// file of more than 40 MB.
+/// How many operations a [`Device`](super::Device) times at most; later ones are not in its
+/// profile. More would make a file of more than 40 MB.
 pub const MAX_PROFILE_SPANS: usize = 1 << 18;
 
 /// The stream of all work of a device.

@@ -1,11 +1,12 @@
-//! Kernels for the tests beside this file. `kernels.ptx` was built from them for `--arch 90` by `warpstride-build-ptx`,
-//! in a package whose `lib.rs` is this file after
-//! `#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]`.
+//! Kernels for the tests beside this file. `kernels.ptx` was built from them for `--arch 90` by
+//! `warpstride-build-ptx`, in a package whose `lib.rs` is this file after `#![cfg_attr(target_arch =
+//! "nvptx64", no_std, feature(abi_ptx))]`.
 
 use warpstride_device::prelude::*;
 
-/// Each block of an item's cluster replaces its `size` elements by the reversed ones of another block: they are read
-/// from the static array of one block and written to the dynamic one of another.
+/// Each block of an item's cluster replaces its `size` elements by the reversed ones of another
+/// block: they are read from the static array of one block and written to the dynamic one of
+/// another.
 #[kernel(block = 128, cluster = 4, min_arch = 90, hot, shared = 4 * size)]
 pub unsafe fn exchange(#[len(items * 4 * size)] values: *mut u32, items: u32, size: u32) {
     let fixed = shared_array![u32; 1024];

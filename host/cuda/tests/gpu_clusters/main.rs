@@ -1,8 +1,8 @@
-//! Thread block clusters and conversions to 16 bits: in the emulator, and on a device of compute capability 9.0 if there
-//! is one (otherwise the tests print that this part is skipped).
+//! Thread block clusters and conversions to 16 bits: in the emulator, and on a device of compute
+//! capability 9.0 if there is one (otherwise the tests print that this part is skipped).
 //!
-//! Oracles: the definition of each exchange and sum; the emulator for conversions, whose functions are compared with
-//! the crate `half` in `warpstride-device`.
+//! Oracles: the definition of each exchange and sum; the emulator for conversions, whose functions
+//! are compared with the crate `half` in `warpstride-device`.
 
 #![allow(
     unsafe_code,

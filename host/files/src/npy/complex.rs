@@ -39,11 +39,12 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<ArrayD<Complex<f64>>, 
     }
 }
 
-/// Reads an array of real numbers of any type: integers, truth values (0 and 1) or floating-point numbers. Integers of 64 bits are
-/// rounded to nearest.
+/// Reads an array of real numbers of any type: integers, truth values (0 and 1) or floating-point
+/// numbers. Integers of 64 bits are rounded to nearest.
 ///
 /// # Errors
-/// The file does not exist, is not `.npy`, has complex numbers or another length, or its array does not fit into the memory.
+/// The file does not exist, is not `.npy`, has complex numbers or another length, or its array does
+/// not fit into the memory.
 pub fn reals_within(path: &Path, memory: Memory) -> Result<ArrayD<f64>, IoError> {
     let opened = Opened::new(path)?.check_length()?;
     if opened.is_complex() {
@@ -57,7 +58,8 @@ pub fn reals_within(path: &Path, memory: Memory) -> Result<ArrayD<f64>, IoError>
     whole(opened, memory, |numbers, to| to.extend_from_slice(numbers))
 }
 
-/// Reads the elements of a file whose length has been checked; `append` makes them of their numbers.
+/// Reads the elements of a file whose length has been checked; `append` makes them of their
+/// numbers.
 fn whole<T: Clone>(
     opened: Opened,
     memory: Memory,

@@ -1,8 +1,8 @@
 //! Lengths of the sequences in records, and of strings, from the bytes of the file.
 //!
 //! HDF5 takes memory for the length that a record claims before it looks into the heap that holds
-//! the sequence. In the file a sequence is its length (4 bytes, little-endian), an address (8) and an
-//! index (4); file format specification 3.0, section IV.A.2.d.
+//! the sequence. In the file a sequence is its length (4 bytes, little-endian), an address (8) and
+//! an index (4); file format specification 3.0, section IV.A.2.d.
 
 use super::Records;
 use crate::IoError;
@@ -42,7 +42,8 @@ impl Records<'_> {
     /// The lengths of the sequences `members` of each record.
     ///
     /// # Errors
-    /// The file is damaged, or the records are stored in a way in which they cannot be read without HDF5.
+    /// The file is damaged, or the records are stored in a way in which they cannot be read without
+    /// HDF5.
     pub fn sequence_lengths<const N: usize>(
         &self,
         members: [&str; N],
@@ -168,8 +169,8 @@ impl Records<'_> {
         }
     }
 
-    /// Calls `visit` with the first record, the address, the bytes and the skipped filters of each chunk,
-    /// as long as it returns true; whether all were visited.
+    /// Calls `visit` with the first record, the address, the bytes and the skipped filters of each
+    /// chunk, as long as it returns true; whether all were visited.
     #[cfg(feature = "static")]
     fn visit_chunks(&self, mut visit: impl FnMut(u64, u64, u64, u32) -> bool) -> bool {
         let mut all = true;
@@ -198,8 +199,8 @@ impl Records<'_> {
 }
 
 impl Source {
-    /// Checks that no string of variable length in `dataset`, of `count` strings, claims to be longer
-    /// than the file, and that all of them have at most 32 MiB and fit into memory.
+    /// Checks that no string of variable length in `dataset`, of `count` strings, claims to be
+    /// longer than the file, and that all of them have at most 32 MiB and fit into memory.
     pub(crate) fn check_string_lengths(
         &self,
         path: &str,

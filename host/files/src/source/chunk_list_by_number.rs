@@ -1,4 +1,5 @@
-//! The list of a dataset's chunks, one by one: an installed HDF5 may be older than 1.14, and then walks through its index for each.
+//! The list of a dataset's chunks, one by one: an installed HDF5 may be older than 1.14, and then
+//! walks through its index for each.
 
 use hdf5_metno as hdf5;
 use hdf5_metno::dataset::ChunkInfo;

@@ -1,4 +1,5 @@
-//! Chunks with filters: read from the file, decoded by several threads. HDF5 has some of the filters, but decodes one chunk after the other.
+//! Chunks with filters: read from the file, decoded by several threads. HDF5 has some of the
+//! filters, but decodes one chunk after the other.
 
 mod places;
 
@@ -69,7 +70,8 @@ pub(super) struct Chunks {
 /// A chunk, and the part of the dataset that is read of it.
 type Piece<'c> = (&'c ChunkInfo, Vec<Range<usize>>);
 
-/// What is read along the first axis of the dataset (its lines, from the first to the last), the chunks with it, and where it goes.
+/// What is read along the first axis of the dataset (its lines, from the first to the last), the
+/// chunks with it, and where it goes.
 struct Slab<'c, 't, T> {
     lines: Range<usize>,
     /// Place of the first number among all that are read.
@@ -146,8 +148,8 @@ impl Source {
 }
 
 impl Chunks {
-    /// Bytes for `sizes` numbers of `item` bytes, and while they are decoded: stored and decoded bytes, the result of a filter, and numbers,
-    /// of the chunks that are decoded together.
+    /// Bytes for `sizes` numbers of `item` bytes, and while they are decoded: stored and decoded
+    /// bytes, the result of a filter, and numbers, of the chunks that are decoded together.
     fn bytes(&self, sizes: &[usize], item: usize) -> u128 {
         let longest = self.list.iter().map(|of| of.size).max().unwrap_or(0);
         let one = u128::from(longest)
@@ -156,7 +158,8 @@ impl Chunks {
         bytes_of(sizes, item).saturating_add(one.saturating_mul(together() as u128))
     }
 
-    /// Whether HDF5 should read `parts` as numbers of `item` bytes: it can, and memory for several chunks at once is short, or there is one only.
+    /// Whether HDF5 should read `parts` as numbers of `item` bytes: it can, and memory for several
+    /// chunks at once is short, or there is one only.
     pub(super) fn left_to_hdf5(
         &self,
         (source, path): (&Source, &str),
@@ -168,7 +171,8 @@ impl Chunks {
             && (self.list.len() < 2 || source.allow(path, self.bytes(&sizes, item)).is_err())
     }
 
-    /// Reads the range `parts` of every axis, which the caller has checked against the shape, and the memory for the numbers.
+    /// Reads the range `parts` of every axis, which the caller has checked against the shape, and
+    /// the memory for the numbers.
     pub(super) fn part<T: StoredNumber>(
         &self,
         here: (&Source, &str),
@@ -182,8 +186,8 @@ impl Chunks {
             .map_err(|_| here.0.damaged(here.1, "its shape is damaged"))
     }
 
-    /// Like [`Chunks::part`], into memory for these numbers, with the last axis fastest. `look` sees those that the file has, whole lines of the
-    /// first axis one after the other.
+    /// Like [`Chunks::part`], into memory for these numbers, with the last axis fastest. `look`
+    /// sees those that the file has, whole lines of the first axis one after the other.
     pub(super) fn part_into<T: StoredNumber>(
         &self,
         (source, path): (&Source, &str),
@@ -338,7 +342,8 @@ impl Chunks {
         self.list.iter().map(|of| u128::from(of.size)).sum()
     }
 
-    /// How many numbers of a chunk differ from the one before, and how many numbers it has; or why it cannot be decoded.
+    /// How many numbers of a chunk differ from the one before, and how many numbers it has; or why
+    /// it cannot be decoded.
     pub(super) fn changes(&self, of: &ChunkInfo) -> Result<[usize; 2], String> {
         let mut buffers = Buffers::default();
         let file = File::open(&self.file).map_err(|e| format!("its file cannot be opened: {e}"))?;
@@ -373,8 +378,8 @@ impl Chunks {
     }
 }
 
-/// The parts of `to`, the numbers in `parts`, that chunks have along the first axis, in which the pieces are ordered; `None` if some of them
-/// overlap without being equal.
+/// The parts of `to`, the numbers in `parts`, that chunks have along the first axis, in which the
+/// pieces are ordered; `None` if some of them overlap without being equal.
 fn slabs<'c, 't, T>(
     pieces: Vec<Piece<'c>>,
     parts: &[Range<usize>],

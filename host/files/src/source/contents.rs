@@ -23,7 +23,8 @@ pub(super) struct Contents {
     pub(super) datasets: Vec<ListedDataset>,
     /// Links of the groups that were found that were not looked at.
     links: u64,
-    /// Groups that were not looked into, as they are too deep or come after the last link that was looked at.
+    /// Groups that were not looked into, as they are too deep or come after the last link that was
+    /// looked at.
     groups: usize,
     /// Links to other files in whose places there is no dataset, or that were not followed.
     elsewhere: usize,
@@ -56,8 +57,9 @@ impl Contents {
 }
 
 impl Source {
-    /// The datasets of the file with their shapes, `/scan/images (160 x 128 x 128), …`, the largest first;
-    /// `no datasets` if there are none. Links to other places are not followed, those to datasets of other files are.
+    /// The datasets of the file with their shapes, `/scan/images (160 x 128 x 128), …`, the largest
+    /// first; `no datasets` if there are none. Links to other places are not followed, those to
+    /// datasets of other files are.
     pub fn contents(&self) -> String {
         let contents = self.looked_through();
         let mut found: Vec<_> = contents.datasets.iter().collect();
@@ -170,7 +172,8 @@ impl Source {
         contents
     }
 
-    /// The dataset of another file to which the link `path` leads; `None` if that is not one, or must not be followed.
+    /// The dataset of another file to which the link `path` leads; `None` if that is not one, or
+    /// must not be followed.
     fn of_other_file(&self, path: String) -> Option<ListedDataset> {
         let (source, at) = self.elsewhere(&path).ok()??;
         let shape = match source.virtual_dataset(&at).ok()? {

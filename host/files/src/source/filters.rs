@@ -26,7 +26,8 @@ const NAMES: [(i32, &str); 13] = [
 ];
 
 impl Source {
-    /// Refuses a dataset of elements of `item` bytes whose filters neither the decoder nor the plugins of the HDF5 library can undo.
+    /// Refuses a dataset of elements of `item` bytes whose filters neither the decoder nor the
+    /// plugins of the HDF5 library can undo.
     pub(super) fn check_filters(
         &self,
         path: &str,

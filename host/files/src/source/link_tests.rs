@@ -1,4 +1,5 @@
-//! Links to other files and virtual datasets: what h5py reads is read, and what leaves the folder or never ends is refused.
+//! Links to other files and virtual datasets: what h5py reads is read, and what leaves the folder
+//! or never ends is refused.
 
 use super::*;
 use ndarray::ArrayD;
@@ -121,7 +122,8 @@ fn virtual_datasets_have_the_numbers_of_their_parts() {
     source.unchanged().unwrap();
 }
 
-/// A folder with `scan.h5`, made by `make`, and a file `other.h5` with /data above it, beside it and in a folder in it.
+/// A folder with `scan.h5`, made by `make`, and a file `other.h5` with /data above it, beside it
+/// and in a folder in it.
 fn folder(make: impl Fn(&hdf5::File, &Path) -> hdf5::Result<()>) -> (tempfile::TempDir, PathBuf) {
     let outer = tempfile::tempdir().unwrap();
     let inner = outer.path().join("inner");

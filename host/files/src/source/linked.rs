@@ -1,8 +1,9 @@
 //! Other files that a file leads to, by external links and virtual datasets.
 //!
-//! HDF5 never follows such a link, as it would open any file, and wait for the writer of a pipe. The name of the file
-//! is read from the structure of the file (`warpstride_formats::hdf5_structure`), its place is compared with the folder
-//! of the file that the user has named, and it is opened as a [`Source`] of its own, with all checks.
+//! HDF5 never follows such a link, as it would open any file, and wait for the writer of a pipe.
+//! The name of the file is read from the structure of the file
+//! (`warpstride_formats::hdf5_structure`), its place is compared with the folder of the file that
+//! the user has named, and it is opened as a [`Source`] of its own, with all checks.
 
 use super::{IoError, Source};
 use std::cell::{Cell, RefCell};
@@ -11,9 +12,11 @@ use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
 use warpstride_core::text::shortened;
 
-/// Most other files of a file, above what detectors write: a file for each hundred or thousand frames, or for each module.
+/// Most other files of a file, above what detectors write: a file for each hundred or thousand
+/// frames, or for each module.
 pub(super) const MOST_FILES: usize = 10_000;
-/// Most of them that are open together: HDF5 takes 0.5 MiB for each, and systems allow 1024 open files by default.
+/// Most of them that are open together: HDF5 takes 0.5 MiB for each, and systems allow 1024 open
+/// files by default.
 const MOST_OPEN: usize = 64;
 /// Most datasets of numbers that are looked at in other files, or as parts of virtual datasets.
 const MOST_DATASETS: usize = 20_000;
@@ -120,7 +123,8 @@ impl Linked {
         self.files.borrow().values().cloned().collect()
     }
 
-    /// Notes that HDF5 has opened the file with this real path, and closes the one that has been open for longest, if there are too many.
+    /// Notes that HDF5 has opened the file with this real path, and closes the one that has been
+    /// open for longest, if there are too many.
     fn note_open(&self, real: &Path) {
         let mut open = self.open.borrow_mut();
         open.push_back(real.to_owned());
@@ -198,8 +202,9 @@ impl Source {
         self.existing(name).is_some()
     }
 
-    /// The file `name` of a link, relative to the folder of this file, and its real path; `None` if it does not exist. As in HDF5, a file with
-    /// an absolute name that does not exist is looked for in the folder too.
+    /// The file `name` of a link, relative to the folder of this file, and its real path; `None` if
+    /// it does not exist. As in HDF5, a file with an absolute name that does not exist is looked
+    /// for in the folder too.
     pub(super) fn existing(&self, name: &str) -> Option<(PathBuf, PathBuf)> {
         let given = Path::new(name);
         let mut names = vec![given.to_owned()];

@@ -1,8 +1,8 @@
 //! Following of links: hard links, and soft links that stay in the file.
 //!
 //! The target of a soft link may be behind an external link, and HDF5 opens that link's file before
-//! anything can be asked of it: a pipe would be waited for. So a soft link is followed by a thread that
-//! cannot open files: Landlock, a security module of Linux (since 5.13), confines it. On
+//! anything can be asked of it: a pipe would be waited for. So a soft link is followed by a thread
+//! that cannot open files: Landlock, a security module of Linux (since 5.13), confines it. On
 //! systems without Landlock the other file is opened, and refused afterwards.
 
 use super::{IoError, Source};
@@ -81,7 +81,8 @@ impl Source {
     }
 }
 
-/// Whether `error` is about a soft link that leads to itself, or a chain that is longer than HDF5 follows.
+/// Whether `error` is about a soft link that leads to itself, or a chain that is longer than HDF5
+/// follows.
 fn is_circle(error: hdf5::Error) -> bool {
     names(error, MANY_LINKS)
 }

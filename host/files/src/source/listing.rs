@@ -51,8 +51,9 @@ impl ListedDataset {
 }
 
 impl Source {
-    /// The datasets of the file, the largest first, as far as it is looked through ([`Source::unseen`]). Links to other places
-    /// are not followed, those to datasets of other files are, and damaged datasets are left out.
+    /// The datasets of the file, the largest first, as far as it is looked through
+    /// ([`Source::unseen`]). Links to other places are not followed, those to datasets of other
+    /// files are, and damaged datasets are left out.
     pub fn listing(&self) -> Vec<ListedDataset> {
         let mut listed = self.looked_through().datasets.clone();
         listed.sort_by_key(|of| std::cmp::Reverse(of.elements()));

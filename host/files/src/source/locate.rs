@@ -62,7 +62,8 @@ enum Target {
 }
 
 impl Source {
-    /// The other file to which `path` leads, and the path there; `None` if it leads to nothing or stays in this file.
+    /// The other file to which `path` leads, and the path there; `None` if it leads to nothing or
+    /// stays in this file.
     ///
     /// # Errors
     /// The other file cannot be opened, or is elsewhere.
@@ -144,8 +145,8 @@ impl Source {
         }
     }
 
-    /// Checks the global heaps before HDF5 opens what is at `path`, unless it is known to be no virtual dataset: HDF5 reads a heap when
-    /// it opens one, and a damaged heap for ever.
+    /// Checks the global heaps before HDF5 opens what is at `path`, unless it is known to be no
+    /// virtual dataset: HDF5 reads a heap when it opens one, and a damaged heap for ever.
     pub(super) fn check_before_opening(&self, path: &str) -> Result<(), IoError> {
         let may_be_virtual = match self.place(path) {
             Ok(Target::Here(address)) => {
@@ -161,8 +162,8 @@ impl Source {
         Ok(())
     }
 
-    /// Checks how long the strings of variable length in the attribute `name` of `path` claim to be: HDF5 takes memory for that before
-    /// it looks for them.
+    /// Checks how long the strings of variable length in the attribute `name` of `path` claim to
+    /// be: HDF5 takes memory for that before it looks for them.
     pub(crate) fn check_attribute_length(
         &self,
         path: &str,
@@ -237,7 +238,8 @@ impl Source {
         Ok(Target::Here(at.last().copied().unwrap_or(root)))
     }
 
-    /// Like `elsewhere`, for the group that has the last link of `path`, and the path of that link there.
+    /// Like `elsewhere`, for the group that has the last link of `path`, and the path of that link
+    /// there.
     pub(super) fn group_elsewhere(
         &self,
         path: &str,

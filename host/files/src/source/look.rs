@@ -25,7 +25,8 @@ impl<T> Look<T> for LookFrom<'_, T> {
     }
 }
 
-/// Looks at numbers that have been read, of which the first is number `first` of all, by several threads: `lines` of equal length.
+/// Looks at numbers that have been read, of which the first is number `first` of all, by several
+/// threads: `lines` of equal length.
 pub(super) fn look_at_lines<T: Send>(
     look: &dyn Look<T>,
     first: usize,

@@ -90,7 +90,8 @@ impl Source {
 }
 
 impl<'s> Numbers<'s> {
-    /// Inspects the dataset `given` of `holder`, or of the file where its links lead, inside `depth` virtual datasets; `None` if it does not exist.
+    /// Inspects the dataset `given` of `holder`, or of the file where its links lead, inside
+    /// `depth` virtual datasets; `None` if it does not exist.
     pub(super) fn find(
         holder: &Holder<'s>,
         given: &str,
@@ -194,8 +195,8 @@ impl Numbers<'_> {
         &self.shape
     }
 
-    /// The same numbers with their axes in another order: axis i is the stored axis `axes[i]`. `None` if `axes` are not the axes of the
-    /// dataset, each once.
+    /// The same numbers with their axes in another order: axis i is the stored axis `axes[i]`.
+    /// `None` if `axes` are not the axes of the dataset, each once.
     pub fn reordered(mut self, axes: &[usize]) -> Option<Self> {
         let mut sorted = axes.to_vec();
         sorted.sort_unstable();
@@ -356,8 +357,9 @@ impl Numbers<'_> {
         self.part_as(parts)
     }
 
-    /// Like [`Numbers::part`], into memory for these numbers, 0 before, with the last axis fastest. `look` sees them, whole lines of the first
-    /// axis one after the other, unless the file does not have all of them.
+    /// Like [`Numbers::part`], into memory for these numbers, 0 before, with the last axis fastest.
+    /// `look` sees them, whole lines of the first axis one after the other, unless the file does
+    /// not have all of them.
     pub fn part_into(
         &self,
         parts: &[std::ops::Range<usize>],

@@ -20,8 +20,9 @@ pub(super) enum Decoder {
 }
 
 impl Source {
-    /// The shape of `dataset`, after checking its size against the file and the available memory. Of elements of variable length the global
-    /// heaps must have been checked: HDF5 reads there what a dataset has where nothing was written.
+    /// The shape of `dataset`, after checking its size against the file and the available memory.
+    /// Of elements of variable length the global heaps must have been checked: HDF5 reads there
+    /// what a dataset has where nothing was written.
     pub(crate) fn checked_shape(
         &self,
         path: &str,

@@ -25,7 +25,8 @@ enum Kind {
     ComplexDouble,
 }
 
-/// A number in memory to which stored ones are converted; out of its range they become its largest or smallest.
+/// A number in memory to which stored ones are converted; out of its range they become its largest
+/// or smallest.
 pub(super) trait StoredNumber: Copy + Default + Send + Sync {
     /// From an integer.
     fn signed(value: i64) -> Self;
@@ -95,7 +96,8 @@ complex!(f32);
 complex!(f64);
 
 impl Stored {
-    /// The type `of` a dataset; `None` if it is not that of numbers of 1 to 8 bytes, or of pairs of them.
+    /// The type `of` a dataset; `None` if it is not that of numbers of 1 to 8 bytes, or of pairs of
+    /// them.
     pub(super) fn new(of: &hdf5::Datatype) -> Option<Self> {
         let big_endian = match of.byte_order() {
             ByteOrder::BigEndian => true,
@@ -168,7 +170,8 @@ impl Stored {
         }
     }
 
-    /// What a dataset has where nothing was written, as bytes of a number; 0 unless it says otherwise.
+    /// What a dataset has where nothing was written, as bytes of a number; 0 unless it says
+    /// otherwise.
     pub(super) fn fill(self, dataset: &hdf5::Dataset) -> Vec<u8> {
         let value = dataset.fill_value().ok().flatten();
         let number = value.as_ref().and_then(|value| match value.get() {

@@ -1,4 +1,5 @@
-//! Files that a program has open for writing: read with a note where that may be, refused elsewhere.
+//! Files that a program has open for writing: read with a note where that may be, refused
+//! elsewhere.
 
 use super::linked::Registry;
 use super::{IoError, Source, Writer};
@@ -26,7 +27,8 @@ pub(super) fn still_written(name: &str) -> IoError {
 }
 
 impl Source {
-    /// Names of the files that a program has open for writing: this one, and those that its links have led to.
+    /// Names of the files that a program has open for writing: this one, and those that its links
+    /// have led to.
     fn written_elsewhere(&self) -> Vec<String> {
         let linked = match &self.registry {
             Registry::Own(linked) => linked.opened(),

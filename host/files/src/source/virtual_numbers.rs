@@ -162,7 +162,8 @@ impl<'s> VirtualNumbers<'s> {
         &self.sources
     }
 
-    /// Reads the range `ranges` of every axis, which the caller has checked against the shape, and the memory for the numbers.
+    /// Reads the range `ranges` of every axis, which the caller has checked against the shape, and
+    /// the memory for the numbers.
     pub(super) fn part<T: hdf5::H5Type + StoredNumber>(
         &self,
         (source, path): (&Source, &str),
@@ -290,7 +291,8 @@ impl Part {
 }
 
 impl<'s> Search<'_, 's> {
-    /// Adds the parts of a mapping to a dataset of `shape`; an axis that it has without limit is marked in `growing`.
+    /// Adds the parts of a mapping to a dataset of `shape`; an axis that it has without limit is
+    /// marked in `growing`.
     fn add(
         &mut self,
         mapping: &Mapping,

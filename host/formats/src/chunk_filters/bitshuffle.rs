@@ -1,8 +1,9 @@
 //! The bitshuffle filter of HDF5: alone, with LZ4, with Zstandard.
 //!
-//! Blocks of elements (a multiple of 8) have the first bits of all elements, then the second, and so on. The last block is
-//! shorter, and up to 7 elements behind it are stored as they are. Compressed data begin with their size (8 bytes) and
-//! that of a block (4 bytes), in bytes and big-endian; before each block is its compressed size (4 bytes).
+//! Blocks of elements (a multiple of 8) have the first bits of all elements, then the second, and
+//! so on. The last block is shorter, and up to 7 elements behind it are stored as they are.
+//! Compressed data begin with their size (8 bytes) and that of a block (4 bytes), in bytes and
+//! big-endian; before each block is its compressed size (4 bytes).
 
 use super::read::Reader;
 use super::scratch::{Tools, at_least};
@@ -38,7 +39,8 @@ pub(super) struct Bitshuffle {
 }
 
 impl Bitshuffle {
-    /// From the parameters: two of the version, element size, elements in a block (0: from the element size), compressor.
+    /// From the parameters: two of the version, element size, elements in a block (0: from the
+    /// element size), compressor.
     pub(super) fn new(cd_values: &[u32], element_size: usize) -> Result<Self, FilterError> {
         let value = |n: usize| cd_values.get(n).copied().unwrap_or(0) as usize;
         let size = if value(2) == 0 {

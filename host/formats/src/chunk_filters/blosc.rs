@@ -1,9 +1,10 @@
 //! Chunks of Blosc 1, from its description of the format.
 //!
-//! A header of 16 bytes (version, version of the compressor, flags, element size; then the decoded size, the size of a block
-//! and that of the chunk, 4 bytes each, little-endian), and, if the data are compressed, where in the chunk each block
-//! begins. A block is one stream, or one stream for each byte of the elements; before each stream is its compressed
-//! size. A stream whose compressed size is its own was not compressed.
+//! A header of 16 bytes (version, version of the compressor, flags, element size; then the decoded
+//! size, the size of a block and that of the chunk, 4 bytes each, little-endian), and, if the data
+//! are compressed, where in the chunk each block begins. A block is one stream, or one stream for
+//! each byte of the elements; before each stream is its compressed size. A stream whose compressed
+//! size is its own was not compressed.
 
 use super::read::Reader;
 use super::scratch::{Tools, at_least};

@@ -1,7 +1,8 @@
 //! Chunks of Blosc 2, from its description of the format.
 //!
-//! A header as that of Blosc 1 whose flags name both shuffles has 16 more bytes: six filters with their parameters, and
-//! what kind of chunk it is. Blocks and streams are as in Blosc 1, but a stream can also be a run of one byte.
+//! A header as that of Blosc 1 whose flags name both shuffles has 16 more bytes: six filters with
+//! their parameters, and what kind of chunk it is. Blocks and streams are as in Blosc 1, but a
+//! stream can also be a run of one byte.
 
 use super::read::Reader;
 use super::scratch::{Tools, at_least};
@@ -100,7 +101,8 @@ impl<'a> Chunk<'a> {
         Reader::new(NAME, self.bytes.get(HEADER..).unwrap_or(&[]))
     }
 
-    /// Decodes block `n` into `to`, which has its size. Blocks are decoded one after the other, the first block first.
+    /// Decodes block `n` into `to`, which has its size. Blocks are decoded one after the other, the
+    /// first block first.
     pub(super) fn block(
         &self,
         n: usize,
@@ -245,7 +247,8 @@ pub(super) fn chunk(
     Ok(output.len())
 }
 
-/// Undoes the differences (exclusive or) to the element before in the first block, and to the first block in others.
+/// Undoes the differences (exclusive or) to the element before in the first block, and to the first
+/// block in others.
 fn undo_delta(n: usize, block: &mut [u8], size: usize, reference: &mut Vec<u8>) {
     if n == 0 {
         for at in size..block.len() {

@@ -1,8 +1,9 @@
 //! Contiguous frames of Blosc 2 with one chunk, as the Blosc2 filter of HDF5 writes them.
 //!
-//! A header in MessagePack (sizes, parts that describe the data), the chunk, and an index chunk with its offset. A
-//! part `b2nd` says that the data are an array whose chunk has the blocks of a grid, each block with its elements in
-//! their order; blocks at the ends of axes are filled up. From the descriptions of the frame and of that part.
+//! A header in MessagePack (sizes, parts that describe the data), the chunk, and an index chunk
+//! with its offset. A part `b2nd` says that the data are an array whose chunk has the blocks of a
+//! grid, each block with its elements in their order; blocks at the ends of axes are filled up.
+//! From the descriptions of the frame and of that part.
 
 use super::FilterError;
 use super::blosc2::{self, Chunk, NAME, fill_nan, refused};

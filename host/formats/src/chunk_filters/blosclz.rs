@@ -1,9 +1,10 @@
 //! The stream of BloscLZ, a variant of the second level of FastLZ.
 //!
-//! A control byte below 32 is followed by that many bytes plus one, which are copied. In another one the upper three
-//! bits are the length of a match minus two (7: bytes are added up to the first that is not 255), the lower five and
-//! the next byte its distance minus one; where all these bits are set, two more bytes are added to the distance. The
-//! upper three bits of the first control byte are the level.
+//! A control byte below 32 is followed by that many bytes plus one, which are copied. In another
+//! one the upper three bits are the length of a match minus two (7: bytes are added up to the first
+//! that is not 255), the lower five and the next byte its distance minus one; where all these bits
+//! are set, two more bytes are added to the distance. The upper three bits of the first control
+//! byte are the level.
 
 use super::FilterError;
 use super::lzf::{append, repeat};

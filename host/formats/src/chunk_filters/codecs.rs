@@ -1,4 +1,5 @@
-//! Decoders from other crates, each with the same interface: decompressed into memory of a limited size.
+//! Decoders from other crates, each with the same interface: decompressed into memory of a limited
+//! size.
 
 use super::FilterError;
 
@@ -10,7 +11,8 @@ pub(super) struct Codecs {
 }
 
 impl Codecs {
-    /// Decompresses frames of Zstandard and returns the size of the decompressed data, at most that of `output`.
+    /// Decompresses frames of Zstandard and returns the size of the decompressed data, at most that
+    /// of `output`.
     pub(super) fn zstd(
         &mut self,
         filter: &'static str,
@@ -32,7 +34,8 @@ impl Codecs {
         }
     }
 
-    /// Decompresses a zlib stream and returns the size of the decompressed data, at most that of `output`.
+    /// Decompresses a zlib stream and returns the size of the decompressed data, at most that of
+    /// `output`.
     pub(super) fn zlib(
         &mut self,
         filter: &'static str,

@@ -79,7 +79,8 @@ impl Filter {
         }
     }
 
-    /// The greatest size of filtered data: compressors store data that cannot be compressed with little overhead.
+    /// The greatest size of filtered data: compressors store data that cannot be compressed with
+    /// little overhead.
     pub(super) fn greatest_size(self, before: usize) -> usize {
         self.exact_size(before)
             .unwrap_or_else(|| before.saturating_add(before / 16).saturating_add(4096))

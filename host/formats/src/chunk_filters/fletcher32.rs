@@ -22,7 +22,8 @@ pub(super) fn undo(input: &[u8], output: &mut [u8]) -> Result<usize, FilterError
     };
     let stored = u32::from_le_bytes(*stored);
     let computed = checksum(data);
-    // HDF5 before 1.6.3 stored the two bytes of each half in the other order on little-endian machines.
+    // HDF5 before 1.6.3 stored the two bytes of each half in the other order on little-endian
+    // machines.
     let swapped = (computed & 0x00ff_00ff) << 8 | computed >> 8 & 0x00ff_00ff;
     if stored != computed && stored != swapped {
         return Err(FilterError::Checksum { stored, computed });
@@ -30,8 +31,8 @@ pub(super) fn undo(input: &[u8], output: &mut [u8]) -> Result<usize, FilterError
     copy(NAME, data, output)
 }
 
-/// Sums modulo 2^16 - 1 of big-endian 16-bit words and of their partial sums; an odd last byte is the
-/// upper half of a word.
+/// Sums modulo 2^16 - 1 of big-endian 16-bit words and of their partial sums; an odd last byte is
+/// the upper half of a word.
 pub(super) fn checksum(data: &[u8]) -> u32 {
     let fold = |sum: u32| (sum & 0xffff) + (sum >> 16);
     let (mut first, mut second) = (0_u32, 0_u32);

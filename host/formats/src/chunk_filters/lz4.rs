@@ -1,7 +1,7 @@
 //! The LZ4 filter of HDF5.
 //!
-//! Sizes are big-endian: that of the data (8 bytes) and of a block (4 bytes); then each block with its compressed size
-//! (4 bytes). A block whose compressed size is its own was not compressed.
+//! Sizes are big-endian: that of the data (8 bytes) and of a block (4 bytes); then each block with
+//! its compressed size (4 bytes). A block whose compressed size is its own was not compressed.
 
 use super::read::Reader;
 use super::{FilterError, lz4_block};

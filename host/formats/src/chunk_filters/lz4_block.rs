@@ -1,11 +1,13 @@
 //! A block of LZ4, from the description of the block format.
 //!
-//! A sequence is a token, literals and a match: the token's upper four bits are the number of literals, the lower four that of
-//! the bytes of the match minus four; at 15, bytes are added up to the first that is not 255. Behind the literals are
-//! two bytes with the distance of the match, little-endian. The last sequence has no match.
+//! A sequence is a token, literals and a match: the token's upper four bits are the number of
+//! literals, the lower four that of the bytes of the match minus four; at 15, bytes are added up to
+//! the first that is not 255. Behind the literals are two bytes with the distance of the match,
+//! little-endian. The last sequence has no match.
 //!
-//! The crate `lz4_flex`, compiled without `unsafe`, copies matches that overlap byte by byte. Transposed bits of counts have
-//! many of those, and this decoder takes a third of the time with them. Tests compare the two.
+//! The crate `lz4_flex`, compiled without `unsafe`, copies matches that overlap byte by byte.
+//! Transposed bits of counts have many of those, and this decoder takes a third of the time with
+//! them. Tests compare the two.
 
 use super::FilterError;
 use super::lzf::repeat;

@@ -1,8 +1,8 @@
 //! The stream of LibLZF, as h5py's filter writes it.
 //!
-//! A control byte below 32 is followed by that many bytes plus one, which are copied. In another one the upper three
-//! bits are the length of a match minus two (7: the next byte is added), the lower five and the next byte its distance
-//! minus one.
+//! A control byte below 32 is followed by that many bytes plus one, which are copied. In another
+//! one the upper three bits are the length of a match minus two (7: the next byte is added), the
+//! lower five and the next byte its distance minus one.
 
 use super::FilterError;
 use super::read::Reader;
@@ -48,7 +48,8 @@ pub(super) fn append(
     Ok(end)
 }
 
-/// Appends `length` bytes at `at`, a repetition of those `distance` before, and returns the position behind them.
+/// Appends `length` bytes at `at`, a repetition of those `distance` before, and returns the
+/// position behind them.
 #[inline]
 pub(super) fn repeat(
     filter: &'static str,

@@ -1,10 +1,10 @@
 //! Undoing of HDF5's filters on the stored bytes of a chunk.
 //!
 //! A [`Pipeline`] is made once from the filters of a dataset and decodes any number of chunks, from
-//! several threads at once, each with its own [`Scratch`]. The decoded size of a chunk is known from
-//! its dataset, and the caller provides memory of that size: sizes that compressed data declare are
-//! compared with it before anything is decompressed, and the memory of a [`Scratch`] stays within a few
-//! times that size.
+//! several threads at once, each with its own [`Scratch`]. The decoded size of a chunk is known
+//! from its dataset, and the caller provides memory of that size: sizes that compressed data
+//! declare are compared with it before anything is decompressed, and the memory of a [`Scratch`]
+//! stays within a few times that size.
 //!
 //! | identifier | filter | format |
 //! |---|---|---|

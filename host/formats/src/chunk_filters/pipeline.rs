@@ -25,10 +25,12 @@ struct Size {
 }
 
 impl Pipeline {
-    /// Prepares the filters of a dataset, given in the order in which they were applied (HDF5's own).
+    /// Prepares the filters of a dataset, given in the order in which they were applied (HDF5's
+    /// own).
     ///
-    /// `element_size` is the size of an element in bytes, `chunk_bytes` that of a decoded chunk. An unknown filter is
-    /// accepted where it is optional; chunks are then read if their mask says that they were stored without it.
+    /// `element_size` is the size of an element in bytes, `chunk_bytes` that of a decoded chunk. An
+    /// unknown filter is accepted where it is optional; chunks are then read if their mask says
+    /// that they were stored without it.
     ///
     /// # Errors
     /// A filter is unknown or has parameters that are not valid, or there are more than 32.
@@ -58,10 +60,11 @@ impl Pipeline {
         self.chunk_bytes
     }
 
-    /// Decodes a chunk from its stored bytes `raw` into `out`, which has the size of a decoded chunk.
+    /// Decodes a chunk from its stored bytes `raw` into `out`, which has the size of a decoded
+    /// chunk.
     ///
-    /// Bit n of `filter_mask` says that the chunk was stored without filter n. After an error the contents of `out` are
-    /// not defined.
+    /// Bit n of `filter_mask` says that the chunk was stored without filter n. After an error the
+    /// contents of `out` are not defined.
     ///
     /// # Errors
     /// `out` has another size, or `raw` is not what the filters make of a chunk of this size.

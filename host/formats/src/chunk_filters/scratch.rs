@@ -4,7 +4,8 @@ use std::fmt;
 
 /// Memory and decoders of one thread, used again for each chunk.
 ///
-/// It grows with the largest chunk that has been decoded with it. Its contents do not influence what is decoded.
+/// It grows with the largest chunk that has been decoded with it. Its contents do not influence
+/// what is decoded.
 #[derive(Default)]
 pub struct Scratch {
     /// Results of all filters but the last.

@@ -1,4 +1,5 @@
-//! HDF5's shuffle filter, whose data have the first bytes of all elements, then the second, and so on.
+//! HDF5's shuffle filter, whose data have the first bytes of all elements, then the second, and so
+//! on.
 
 use super::FilterError;
 use super::transpose::{Bytes, vectorised};

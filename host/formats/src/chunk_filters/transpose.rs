@@ -1,8 +1,9 @@
 //! Transposition of bits and bytes, compiled for the vector instructions of the CPU in use.
 //!
-//! A matrix of 8 × 8 bits or bytes is transposed by three exchanges of its quarters, of the quarters of those, and so on
-//! (H. S. Warren, Hacker's Delight, 2nd edition, section 7-3). Here the rows of a matrix of bits are in eight words, each
-//! with the rows of eight matrices; eight words are also the rows of a matrix of bytes.
+//! A matrix of 8 × 8 bits or bytes is transposed by three exchanges of its quarters, of the
+//! quarters of those, and so on (H. S. Warren, Hacker's Delight, 2nd edition, section 7-3). Here
+//! the rows of a matrix of bits are in eight words, each with the rows of eight matrices; eight
+//! words are also the rows of a matrix of bytes.
 
 use pulp::NullaryFnOnce;
 
@@ -20,8 +21,8 @@ pub(super) fn vectorised<L: NullaryFnOnce>(work: L) -> L::Output {
 
 /// Puts the bits of elements of `size` bytes together.
 ///
-/// Row `8 * byte + bit` of `input` has that bit of all elements, the first element in the lowest bit. Both slices have the
-/// same length, a multiple of 8 elements.
+/// Row `8 * byte + bit` of `input` has that bit of all elements, the first element in the lowest
+/// bit. Both slices have the same length, a multiple of 8 elements.
 #[inline]
 pub(super) fn unshuffle_bits(input: &[u8], output: &mut [u8], size: usize) {
     if !input.is_empty() {
@@ -121,7 +122,8 @@ fn bits_of<const S: usize>(input: &[u8], output: &mut [u8]) {
     }
 }
 
-/// Puts together `64 * L` elements, of which `input` has 8 bits in each byte from `group` on of its rows.
+/// Puts together `64 * L` elements, of which `input` has 8 bits in each byte from `group` on of its
+/// rows.
 #[inline(always)]
 fn bit_tile<const S: usize, const L: usize>(
     input: &[u8],
@@ -180,8 +182,8 @@ fn bits_of_any(input: &[u8], output: &mut [u8], size: usize) {
     }
 }
 
-/// Puts the bytes of elements together: row n of `input` has byte n of all elements. Both slices have the same length, a
-/// multiple of the element size.
+/// Puts the bytes of elements together: row n of `input` has byte n of all elements. Both slices
+/// have the same length, a multiple of the element size.
 pub(super) struct Bytes<'a> {
     pub(super) input: &'a [u8],
     pub(super) output: &'a mut [u8],

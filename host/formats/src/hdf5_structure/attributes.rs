@@ -1,5 +1,5 @@
-//! Strings of variable length in attributes (specification, sections IV.A.2.m and IV.A.2.v): how long they claim to be. HDF5 takes
-//! memory for that length before it looks for the string.
+//! Strings of variable length in attributes (specification, sections IV.A.2.m and IV.A.2.v): how
+//! long they claim to be. HDF5 takes memory for that length before it looks for the string.
 
 use super::blocks::Blocks;
 use super::dense::{self, Names};
@@ -13,8 +13,8 @@ const WHAT: &str = "an attribute";
 /// Length and index around the address of a heap.
 const AROUND: usize = 8;
 
-/// The largest length that an element of the attribute `name` claims, whose elements are of variable length; `None` if the object at
-/// `address` has no such attribute.
+/// The largest length that an element of the attribute `name` claims, whose elements are of
+/// variable length; `None` if the object at `address` has no such attribute.
 pub(super) fn longest(
     blocks: &mut Blocks,
     address: u64,

@@ -1,5 +1,5 @@
-//! Objects of a group with many links, or with many attributes: a fractal heap (specification, section III.G), found by a tree of
-//! names (III.A.2).
+//! Objects of a group with many links, or with many attributes: a fractal heap (specification,
+//! section III.G), found by a tree of names (III.A.2).
 
 use super::blocks::Blocks;
 use super::fields::bytes_for;
@@ -27,7 +27,8 @@ impl Names {
         }
     }
 
-    /// Where in a record the identification of the object is: a link's is behind a hash of its name, an attribute's begins the record.
+    /// Where in a record the identification of the object is: a link's is behind a hash of its
+    /// name, an attribute's begins the record.
     fn id(self, record: &[u8]) -> &[u8] {
         match self {
             Self::Links => record.get(4..).unwrap_or_default(),
@@ -139,7 +140,8 @@ impl Heap {
         blocks.read(address, length, HEAP)
     }
 
-    /// The address of the block of data that has the byte `at` of the heap, and the block's first byte there.
+    /// The address of the block of data that has the byte `at` of the heap, and the block's first
+    /// byte there.
     fn block_at(&self, blocks: &mut Blocks, at: u64) -> Result<(u64, u64), StructureError> {
         let damaged = || StructureError::Damaged(HEAP);
         let (mut address, mut rows, mut begin) = (self.root, self.rows, 0_u64);
@@ -229,7 +231,8 @@ fn records(blocks: &mut Blocks, address: u64, of: Names) -> Result<Vec<Vec<u8>>,
     Ok(found)
 }
 
-/// Bytes of the two counts behind the address of a child, for children at each depth: of its records, and of all below it.
+/// Bytes of the two counts behind the address of a child, for children at each depth: of its
+/// records, and of all below it.
 fn pointers(node: usize, record: usize, depth: usize, address: usize) -> Option<Vec<[usize; 2]>> {
     let leaf = ((node - AROUND) / record) as u64;
     let in_child = bytes_for(leaf);

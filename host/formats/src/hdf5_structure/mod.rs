@@ -1,9 +1,11 @@
-//! Structure of HDF5 files that the HDF5 library shows only after it has opened other files: where links lead, and
-//! of which datasets a virtual dataset is made.
+//! Structure of HDF5 files that the HDF5 library shows only after it has opened other files: where
+//! links lead, and of which datasets a virtual dataset is made.
 //!
-//! HDF5 file format specification 3.0 (<https://support.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html>): groups
-//! of every kind (link messages, fractal heaps, symbol tables), virtual layouts, and the lengths of strings in attributes. Nothing else of a file is read, and
-//! no other file is opened. What one call reads is limited, so that damaged or hostile files are refused quickly.
+//! HDF5 file format specification 3.0
+//! (<https://support.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html>): groups of every kind
+//! (link messages, fractal heaps, symbol tables), virtual layouts, and the lengths of strings in
+//! attributes. Nothing else of a file is read, and no other file is opened. What one call reads is
+//! limited, so that damaged or hostile files are refused quickly.
 
 mod attributes;
 mod blocks;
@@ -57,10 +59,12 @@ impl Structure {
         groups::links(&mut self.blocks, address)
     }
 
-    /// The virtual dataset whose header is at `address`; `None` if that is another object, or a dataset of another layout.
+    /// The virtual dataset whose header is at `address`; `None` if that is another object, or a
+    /// dataset of another layout.
     ///
     /// # Errors
-    /// The dataset cannot be read, is damaged, is not of real numbers, or has more parts than is sensible.
+    /// The dataset cannot be read, is damaged, is not of real numbers, or has more parts than is
+    /// sensible.
     pub fn virtual_dataset(
         &mut self,
         address: u64,
@@ -69,8 +73,9 @@ impl Structure {
         virtual_layout::read(&mut self.blocks, address)
     }
 
-    /// The largest length that an element of the attribute `name` claims, bytes, for an attribute whose elements are strings of
-    /// variable length; `None` if the object whose header is at `address` has no attribute of this name.
+    /// The largest length that an element of the attribute `name` claims, bytes, for an attribute
+    /// whose elements are strings of variable length; `None` if the object whose header is at
+    /// `address` has no attribute of this name.
     ///
     /// # Errors
     /// The header or the attribute cannot be read, or is damaged.
@@ -83,8 +88,8 @@ impl Structure {
         attributes::longest(&mut self.blocks, address, name)
     }
 
-    /// Whether the object whose header is at `address` may be a virtual dataset: all that are, and those whose header cannot be
-    /// read here, though HDF5 may.
+    /// Whether the object whose header is at `address` may be a virtual dataset: all that are, and
+    /// those whose header cannot be read here, though HDF5 may.
     pub fn may_be_virtual(&mut self, address: u64) -> bool {
         self.blocks.begin();
         virtual_layout::is_possible(&mut self.blocks, address)

@@ -35,7 +35,8 @@ pub enum NumberType {
 /// A part of a virtual dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {
-    /// Name of the file with the data, `.` for that of the virtual dataset; with `%b` for a number in it.
+    /// Name of the file with the data, `.` for that of the virtual dataset; with `%b` for a number
+    /// in it.
     pub file: String,
     /// Path of the dataset with the data; with `%b` for a number in it.
     pub dataset: String,
@@ -221,7 +222,8 @@ fn heap_object(blocks: &mut Blocks, address: u64, index: u64) -> Result<Vec<u8>,
     Err(damaged())
 }
 
-/// Bits of the flags of a part: the file is that of the virtual dataset, or its name or that of the dataset is that of another part.
+/// Bits of the flags of a part: the file is that of the virtual dataset, or its name or that of the
+/// dataset is that of another part.
 const SAME_FILE: u8 = 4;
 const SHARED_FILE: u8 = 1;
 const SHARED_DATASET: u8 = 2;

@@ -39,7 +39,8 @@ pub struct FrameHeader {
     pub columns: usize,
     /// Rows, as the header says.
     pub rows: usize,
-    /// Time stamp as written: local time with microseconds in older files, UTC with nanoseconds in newer ones.
+    /// Time stamp as written: local time with microseconds in older files, UTC with nanoseconds in
+    /// newer ones.
     pub time_stamp: String,
     /// Time of exposure, s.
     pub exposure: Option<f64>,
@@ -123,7 +124,8 @@ impl FrameHeader {
                 ));
             }
         };
-        // Newer headers have a second part with a finer time stamp, the exposure and the counter's depth.
+        // Newer headers have a second part with a finer time stamp, the exposure and the counter's
+        // depth.
         let second = fields.iter().position(|field| *field == "MQ1A");
         let later = |n: usize| {
             second

@@ -1,8 +1,8 @@
 //! Merlin and Medipix3 detectors: `.mib` files, with or without a `.hdr` file beside them.
 //!
-//! Each frame has a header of text, then its pixels: big-endian integers (`U08`, `U16`, `U32`) of one or several chips,
-//! with or without columns and rows for the gaps between chips, or raw counters (`R64`) of one chip or of 2x2 chips. From
-//! the manual of the detectors.
+//! Each frame has a header of text, then its pixels: big-endian integers (`U08`, `U16`, `U32`) of
+//! one or several chips, with or without columns and rows for the gaps between chips, or raw
+//! counters (`R64`) of one chip or of 2x2 chips. From the manual of the detectors.
 //!
 //! | pixels | chips | compared with |
 //! |---|---|---|
@@ -11,7 +11,8 @@
 //! | `R64`, 24 bits | 1x1 | LiberTEM |
 //! | `R64`, 1 bit; 24 bits of 2x2 | | no other reader |
 //!
-//! Refused are `U64`, raw frames of chips side by side (Nx1), and raw regions of interest of 2x2 chips.
+//! Refused are `U64`, raw frames of chips side by side (Nx1), and raw regions of interest of 2x2
+//! chips.
 
 mod header;
 mod raw;
@@ -287,7 +288,8 @@ impl MibFile {
         Ok(())
     }
 
-    /// Positions (slow, fast): as the text file says, from a trigger for each line, or from longer gaps between the time stamps of lines.
+    /// Positions (slow, fast): as the text file says, from a trigger for each line, or from longer
+    /// gaps between the time stamps of lines.
     fn find_scan_shape(&self) -> Option<[usize; 2]> {
         let frames = self.shape[0];
         if self.sidecar.scan_shape.is_some() {

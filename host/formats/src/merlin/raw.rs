@@ -1,8 +1,9 @@
-//! Pixels as the chips deliver them: in big-endian words of 64 bits, the first pixel in the lowest bits.
+//! Pixels as the chips deliver them: in big-endian words of 64 bits, the first pixel in the lowest
+//! bits.
 //!
-//! A pixel has 1 bit for a counter of 1 bit, 8 bits for one of 6, 16 bits for one of 12. Counters of 24 bits are stored
-//! as two images of 16-bit pixels, the upper 12 bits of all pixels first. A row of four chips has the pixels of all of
-//! them; two of the chips are upside down.
+//! A pixel has 1 bit for a counter of 1 bit, 8 bits for one of 6, 16 bits for one of 12. Counters
+//! of 24 bits are stored as two images of 16-bit pixels, the upper 12 bits of all pixels first. A
+//! row of four chips has the pixels of all of them; two of the chips are upside down.
 
 use super::header::{FrameHeader, Layout};
 use crate::file_error::FileError;
@@ -171,8 +172,8 @@ impl Raw {
         }
         let row = n / QUAD;
         let upside_down = 2 * CHIP - 1 - row;
-        // The first two chips are upside down in the second row of chips, the others in the first row, both from the right to
-        // the left.
+        // The first two chips are upside down in the second row of chips, the others in the first
+        // row, both from the right to the left.
         match n % QUAD {
             0 => (upside_down * 2 * CHIP + CHIP, true),
             1 => (upside_down * 2 * CHIP, true),

@@ -1,5 +1,6 @@
-//! Frames of an array in Fortran order: the numbers of the frame are the fastest axes, so that each frame is spread over the whole
-//! array, and the values of one pixel in all frames follow one another.
+//! Frames of an array in Fortran order: the numbers of the frame are the fastest axes, so that each
+//! frame is spread over the whole array, and the values of one pixel in all frames follow one
+//! another.
 
 use super::header::Header;
 use crate::pixel::Pixel;
@@ -13,7 +14,8 @@ const PART_BYTES: usize = 1 << 22;
 pub(super) struct FortranArray {
     /// Rows and columns.
     pub(super) pixels: [usize; 2],
-    /// Points of the raster (slow, fast), of which the first one is the faster in the array; `[frames, 1]` without a raster.
+    /// Points of the raster (slow, fast), of which the first one is the faster in the array;
+    /// `[frames, 1]` without a raster.
     pub(super) raster: [usize; 2],
     /// Bytes of an element.
     pub(super) bytes: usize,
@@ -23,8 +25,8 @@ pub(super) struct FortranArray {
 pub(super) type Wrong = ([usize; 3], String);
 
 impl FortranArray {
-    /// Reads frames (frame, row, column) into `out`, which has their size; `read` reads bytes of the array from a position on. Returns an
-    /// integer that `T` does not represent if `exact`.
+    /// Reads frames (frame, row, column) into `out`, which has their size; `read` reads bytes of
+    /// the array from a position on. Returns an integer that `T` does not represent if `exact`.
     pub(super) fn read<T: Pixel>(
         &self,
         frames: Range<usize>,
@@ -36,7 +38,8 @@ impl FortranArray {
         let [slow, fast] = self.raster;
         let all = slow * fast;
         let pixels = rows * columns;
-        // Values of a few frames are read alone for each pixel, those of many with all between them.
+        // Values of a few frames are read alone for each pixel, those of many with all between
+        // them.
         let alone = fast == 1 && frames.len() * 4 < all;
         let run = if alone {
             frames.start..frames.end
@@ -82,7 +85,8 @@ mod tests {
     use super::*;
     use std::io::Read;
 
-    /// Bytes of 16 bits of an array (slow, fast, row, column) whose elements count in C order, in Fortran order, with its header.
+    /// Bytes of 16 bits of an array (slow, fast, row, column) whose elements count in C order, in
+    /// Fortran order, with its header.
     fn stored([slow, fast, rows, columns]: [usize; 4]) -> (Header, Vec<u8>) {
         let text = format!(
             "{{'descr': '<u2', 'fortran_order': True, 'shape': ({slow}, {fast}, {rows}, {columns})}}"

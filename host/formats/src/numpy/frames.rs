@@ -1,8 +1,9 @@
 //! NumPy arrays of frames: `.npy`, and `.npz` files with several arrays.
 //!
-//! An array has the axes (frame, row, column) or (slow, fast, row, column), in C or in Fortran order (`fortran.rs`). A frame of a
-//! compressed array of an `.npz` file in C order is found by decompressing what is between the frames read before and it, or all that
-//! is before it; a compressed array in Fortran order is decompressed as a whole.
+//! An array has the axes (frame, row, column) or (slow, fast, row, column), in C or in Fortran
+//! order (`fortran.rs`). A frame of a compressed array of an `.npz` file in C order is found by
+//! decompressing what is between the frames read before and it, or all that is before it; a
+//! compressed array in Fortran order is decompressed as a whole.
 
 use super::fortran;
 use super::header::{Header, HeaderError, Numbers};
@@ -155,7 +156,8 @@ impl NumpyFile {
     /// Like [`NumpyFile::open_array`]; an array (row, column) is one frame.
     ///
     /// # Errors
-    /// The file cannot be read, or does not have the array, or the array has neither frames nor a frame.
+    /// The file cannot be read, or does not have the array, or the array has neither frames nor a
+    /// frame.
     pub fn open_array_or_one(path: &Path, array: &str) -> Result<Self, FileError> {
         Self::open_member(path, array, Axes::FramesOrOne)
     }
@@ -285,7 +287,8 @@ impl NumpyFile {
         }
     }
 
-    /// Decompresses an array of several frames in Fortran order, in which each frame is spread over the whole of it.
+    /// Decompresses an array of several frames in Fortran order, in which each frame is spread over
+    /// the whole of it.
     fn with_fortran_order_in_memory(mut self) -> Result<Self, FileError> {
         if !self.is_spread() {
             return Ok(self);
@@ -480,8 +483,8 @@ fn archive(path: &Path) -> Result<ZipArchive<BufReader<File>>, FileError> {
         .map_err(|e| FileError::format(&file, "an .npz file", e.to_string()))
 }
 
-/// The names of the arrays in an `.npz` file, without their ending `.npy`, and their headers. Arrays of other elements than numbers are
-/// left out.
+/// The names of the arrays in an `.npz` file, without their ending `.npy`, and their headers.
+/// Arrays of other elements than numbers are left out.
 ///
 /// # Errors
 /// The file cannot be read, or has too many parts.

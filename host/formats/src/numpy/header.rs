@@ -1,5 +1,5 @@
-//! The header of an `.npy` array, from NumPy's description of the format (NEP 1): `\x93NUMPY`, a version, a length and a Python
-//! dictionary of three entries.
+//! The header of an `.npy` array, from NumPy's description of the format (NEP 1): `\x93NUMPY`, a
+//! version, a length and a Python dictionary of three entries.
 
 use crate::element::Element;
 use std::io::{ErrorKind, Read};
@@ -73,7 +73,8 @@ impl Header {
     /// Reads a header from the beginning of an array, 1.0 to 3.0 of the format.
     ///
     /// # Errors
-    /// The data cannot be read, do not begin with a header of the form that NumPy writes, or have elements of another type.
+    /// The data cannot be read, do not begin with a header of the form that NumPy writes, or have
+    /// elements of another type.
     pub fn read(source: &mut impl Read) -> Result<Self, HeaderError> {
         let form = |found: &str| HeaderError::Form(found.to_owned());
         let mut take = |bytes: &mut [u8]| {

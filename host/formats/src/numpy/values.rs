@@ -5,14 +5,14 @@ use crate::element::Element;
 use crate::pixel::Pixel;
 
 impl Header {
-    /// Converts the `bytes` of elements to single precision, as many numbers as both have; what single precision does not represent
-    /// is rounded to nearest. A complex element is two numbers.
+    /// Converts the `bytes` of elements to single precision, as many numbers as both have; what
+    /// single precision does not represent is rounded to nearest. A complex element is two numbers.
     pub fn singles(&self, bytes: &[u8], to: &mut [f32]) {
         self.convert(bytes, to);
     }
 
-    /// Converts the `bytes` of elements to double precision, as many numbers as both have; integers of 64 bits are rounded to
-    /// nearest. A complex element is two numbers.
+    /// Converts the `bytes` of elements to double precision, as many numbers as both have; integers
+    /// of 64 bits are rounded to nearest. A complex element is two numbers.
     pub fn doubles(&self, bytes: &[u8], to: &mut [f64]) {
         self.convert(bytes, to);
     }

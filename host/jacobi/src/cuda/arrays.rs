@@ -1,4 +1,5 @@
-//! Start field and source from arrays in the memory of a device, and the field into one, without copies through the host.
+//! Start field and source from arrays in the memory of a device, and the field into one, without
+//! copies through the host.
 
 use super::block::{Block, two};
 use super::engine::{GroupEngine, drain_on_error};
@@ -30,12 +31,13 @@ fn expect_cells<T: GpuReal>(
 }
 
 impl<T: GpuReal, G: RowCopies> GroupEngine<T, G> {
-    /// Like [`GroupEngine::new`], with start field and source of the grid (row, column) in C order in the memory of the group's
-    /// only device, from which they are copied. Start field and source of `problem` are not used. Values that are not finite
-    /// show in the norm of the first sweep.
+    /// Like [`GroupEngine::new`], with start field and source of the grid (row, column) in C order
+    /// in the memory of the group's only device, from which they are copied. Start field and source
+    /// of `problem` are not used. Values that are not finite show in the norm of the first sweep.
     ///
     /// # Errors
-    /// As [`GroupEngine::new`]; the group has several devices, or an array has another length than the grid.
+    /// As [`GroupEngine::new`]; the group has several devices, or an array has another length than
+    /// the grid.
     pub fn of_arrays(
         group: G,
         problem: &Problem<T>,
@@ -65,11 +67,13 @@ impl<T: GpuReal, G: RowCopies> GroupEngine<T, G> {
         })
     }
 
-    /// Copies the field after the last sweep, with its ghost rows and columns, to an array (row, column) in C order in the memory
-    /// of the device of [`GroupEngine::of_arrays`], and waits for the copies.
+    /// Copies the field after the last sweep, with its ghost rows and columns, to an array (row,
+    /// column) in C order in the memory of the device of [`GroupEngine::of_arrays`], and waits for
+    /// the copies.
     ///
     /// # Errors
-    /// The group has several devices, the array has another length than the grid, or an error of the device.
+    /// The group has several devices, the array has another length than the grid, or an error of
+    /// the device.
     pub fn field_into(&mut self, array: &mut G::Buffer<T>) -> Result<(), JacobiError> {
         let devices = self.group.devices();
         if devices != 1 {
@@ -107,7 +111,8 @@ impl<T: GpuReal, G: RowCopies> Block<G, T> {
         }
     }
 
-    /// Writes the start values to all fields and the source to its buffer, and waits for the copies.
+    /// Writes the start values to all fields and the source to its buffer, and waits for the
+    /// copies.
     fn fill_from(
         &mut self,
         group: &G,
@@ -202,7 +207,8 @@ mod tests {
         Array2::from_shape_fn(shape, value)
     }
 
-    /// The field of arrays on a device is that of the CPU, bit for bit, border and corners included.
+    /// The field of arrays on a device is that of the CPU, bit for bit, border and corners
+    /// included.
     fn agrees<T: GpuReal>() {
         for (boundary, shape) in BOUNDARIES
             .into_iter()

@@ -79,8 +79,8 @@ impl<T: GpuReal, G: DeviceGroup> GroupEngine<T, G> {
         })
     }
 
-    /// Like [`GroupEngine::new`] for any grid, with a source or not, whose values `fill` writes to the blocks; it returns the
-    /// border.
+    /// Like [`GroupEngine::new`] for any grid, with a source or not, whose values `fill` writes to
+    /// the blocks; it returns the border.
     pub(super) fn filled(
         group: G,
         (problem, source): (&Problem<T>, bool),

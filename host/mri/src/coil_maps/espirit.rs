@@ -30,8 +30,9 @@ const NODES_PER_PERIOD: usize = 8;
 /// Smallest share of the largest singular value that is signal, in data without noise.
 const SIGNAL: f64 = 1e-3;
 
-/// The eigenvalues between which the length of the maps rises from 0 to 1. Where there is signal the
-/// largest eigenvalue is close to 1; if there is none, it falls with the distance to the signal.
+/// The eigenvalues between which the length of the maps rises from 0 to 1. Where there is signal
+/// the largest eigenvalue is close to 1; if there is none, it falls with the distance to the
+/// signal.
 const EIGENVALUES: [f64; 2] = [0.5, 0.9];
 /// Maps below this length are 0: the noise of the image grows with its inverse.
 const MIN_LENGTH: f64 = 0.3;
@@ -39,16 +40,17 @@ const MIN_LENGTH: f64 = 0.3;
 /// Coil maps, and where they were calibrated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Espirit {
-    /// (set, coil, voxel). √Σ|S|² of the first set is 1 where there is signal, and falls to 0 if there
-    /// is none; that of another set is 1 where the object outside the field of view falls on other
-    /// parts of it, and elsewhere 0. All 0 if there is no signal in the centre of k-space. All 1
-    /// for a single coil.
+    /// (set, coil, voxel). √Σ|S|² of the first set is 1 where there is signal, and falls to 0 if
+    /// there is none; that of another set is 1 where the object outside the field of view falls on
+    /// other parts of it, and elsewhere 0. All 0 if there is no signal in the centre of k-space.
+    /// All 1 for a single coil.
     pub maps: Array3<Complex<f64>>,
     /// The centre of k-space from which the maps are estimated.
     pub region: CalibrationRegion,
-    /// Whether there are enough coils. The patches of one coil with smooth weights have fewer dimensions
-    /// than those of all coils together only if coils · Π k > Π (k + 2), with k the widths of the kernel; else all
-    /// maps are possible, and these are arbitrary. True for a single coil.
+    /// Whether there are enough coils. The patches of one coil with smooth weights have fewer
+    /// dimensions than those of all coils together only if coils · Π k > Π (k + 2), with k the
+    /// widths of the kernel; else all maps are possible, and these are arbitrary. True for a single
+    /// coil.
     pub enough_coils: bool,
 }
 
@@ -60,8 +62,8 @@ impl Espirit {
 /// Cells by which the k-space of smooth weights widens a patch.
 const WIDENED: usize = 2;
 
-/// Estimates maps on `grid`, in as many sets as are needed, up to four, from `samples` (coil, sample) at `trajectory` (sample, axis)
-/// in cycles/pixel.
+/// Estimates maps on `grid`, in as many sets as are needed, up to four, from `samples` (coil,
+/// sample) at `trajectory` (sample, axis) in cycles/pixel.
 ///
 /// The phase of the maps makes the combination of coils that is strongest in the centre of k-space
 /// real and positive, with the strongest coil of that combination real.
@@ -78,7 +80,8 @@ pub fn espirit(
     espirit_with_plans(grid, trajectory, samples, most_sets, &mut Plans::default())
 }
 
-/// [`espirit`] with at most `most_sets` sets of maps, and with the `plans` that there are for the trajectory, to which new ones are added.
+/// [`espirit`] with at most `most_sets` sets of maps, and with the `plans` that there are for the
+/// trajectory, to which new ones are added.
 ///
 /// # Errors
 /// Like [`espirit`].

@@ -73,8 +73,8 @@ fn cubic(f: f64) -> [f64; 4] {
     ]
 }
 
-/// The vectors (voxel, coil) on `grid`, interpolated from `vectors` (node, coil), with the phase that
-/// makes their product with `reference` (coil) real and positive. Their length is a function
+/// The vectors (voxel, coil) on `grid`, interpolated from `vectors` (node, coil), with the phase
+/// that makes their product with `reference` (coil) real and positive. Their length is a function
 /// `weight` of the numbers `values` (node), which are interpolated as well.
 pub(super) fn refine(
     grid: Grid,
@@ -184,8 +184,8 @@ fn normalise(vector: &mut [Complex<f64>], reference: &[Complex<f64>], to: f64) {
 mod tests {
     use super::*;
 
-    /// A smooth vector of two coils on a periodic field of view, of length 1, whose first element is
-    /// positive.
+    /// A smooth vector of two coils on a periodic field of view, of length 1, whose first element
+    /// is positive.
     fn vector(z: f64, y: f64, x: f64) -> [Complex<f64>; 2] {
         let turn = |share: f64| (std::f64::consts::TAU * share).sin();
         let angle = 0.7 + 0.4 * turn(x) + 0.2 * turn(y) * turn(z + 0.2);

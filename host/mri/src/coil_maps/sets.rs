@@ -1,7 +1,7 @@
 //! How many sets of maps the data need.
 //!
-//! Eigenvalues alone do not tell: without noise the second is close to 1 wherever the kernel sees two
-//! parts of the object, also in empty voxels between them. So the question is how much of the
+//! Eigenvalues alone do not tell: without noise the second is close to 1 wherever the kernel sees
+//! two parts of the object, also in empty voxels between them. So the question is how much of the
 //! signal a further set explains.
 
 use super::super::Grid;
@@ -11,16 +11,18 @@ use rayon::prelude::*;
 use std::f64::consts::PI;
 
 /// A further set is needed if it explains this share of the signal's energy. Simulated phantoms
-/// within their field of view of 32² to 128² voxels: at most 0.0044; phantoms 23 to 60 % longer: 0.011 to
-/// 0.04.
+/// within their field of view of 32² to 128² voxels: at most 0.0044; phantoms 23 to 60 % longer:
+/// 0.011 to 0.04.
 const NEEDED: f64 = 0.008;
-/// Narrowest region from which more than one set is made, cells. With a smaller one, and in volumes,
-/// whose regions are smaller, the sensitivities change within the resolution of the region, and a second set
-/// explains up to 0.016 of the energy of phantoms within their field of view.
+/// Narrowest region from which more than one set is made, cells. With a smaller one, and in
+/// volumes, whose regions are smaller, the sensitivities change within the resolution of the
+/// region, and a second set explains up to 0.016 of the energy of phantoms within their field of
+/// view.
 const NARROWEST: usize = 20;
 
-/// The number of sets, from 1, that explain k-space `cells` (coil, cell) of a region of this `shape`,
-/// given the eigenpairs after the largest at `nodes`. Eigenvalues of at least `full` count.
+/// The number of sets, from 1, that explain k-space `cells` (coil, cell) of a region of this
+/// `shape`, given the eigenpairs after the largest at `nodes`. Eigenvalues of at least `full`
+/// count.
 pub(super) fn needed(
     cells: &[Vec<Complex<f64>>],
     shape: [usize; 3],

@@ -11,7 +11,8 @@ const STEP: f64 = 0.05;
 const STEPS: f64 = 2.0;
 /// Share of the longest spoke by which another may be shorter.
 const LENGTH: f64 = 0.02;
-/// Largest ratio of two angles between neighbours in a plane: those of golden angles, 1.618 and 2.618, are uneven.
+/// Largest ratio of two angles between neighbours in a plane: those of golden angles, 1.618 and
+/// 2.618, are uneven.
 const RATIO: f64 = 1.2;
 /// Directions closer than this share of their mean distance are the same.
 const SAME: f64 = 1e-3;

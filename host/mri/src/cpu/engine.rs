@@ -25,9 +25,9 @@ const MIN_INTENSITY: f64 = 1e-6;
 
 /// A reconstruction on the CPU, on the threads of the pool in which it is called.
 ///
-/// With one set of coil maps there is one image. With several sets, each has an image of its own, and
-/// without maps every coil: together they are one vector of unknowns (image, voxel) on which the
-/// method works, and their root sum of squares is the result; a single image stays complex.
+/// With one set of coil maps there is one image. With several sets, each has an image of its own,
+/// and without maps every coil: together they are one vector of unknowns (image, voxel) on which
+/// the method works, and their root sum of squares is the result; a single image stays complex.
 pub struct CpuEngine<T: Real> {
     grid: Grid,
     setup: Setup,
@@ -63,7 +63,8 @@ impl<T: Real> CpuEngine<T> {
         Self::with_plans(problem, recipe, &mut Plans::default())
     }
 
-    /// [`CpuEngine::new`] with the `plans` that there are for the problem's trajectory, to which new ones are added.
+    /// [`CpuEngine::new`] with the `plans` that there are for the problem's trajectory, to which
+    /// new ones are added.
     ///
     /// # Errors
     /// Like [`CpuEngine::new`].
@@ -246,8 +247,8 @@ fn right_hand_side<T: Real>(
     b
 }
 
-/// Σ_c conj(S_sc) y_c / Σ_c |S_sc|² of each set s of `maps` (set, coil, voxel), with `b` (set, voxel)
-/// the numerators; `b` itself without maps.
+/// Σ_c conj(S_sc) y_c / Σ_c |S_sc|² of each set s of `maps` (set, coil, voxel), with `b` (set,
+/// voxel) the numerators; `b` itself without maps.
 pub(crate) fn adjoint_image<T: Real>(
     mut b: Vec<Complex<T>>,
     maps: Option<&Array3<Complex<f64>>>,

@@ -36,8 +36,8 @@ mod tests;
 
 use super::{Engine, MriError, Plans, Problem, Recipe};
 
-/// [`CpuEngine::with_plans`] in single or double precision, as a trait object. It is compiled once, in this crate, and not again
-/// in every program that uses it.
+/// [`CpuEngine::with_plans`] in single or double precision, as a trait object. It is compiled once,
+/// in this crate, and not again in every program that uses it.
 ///
 /// # Errors
 /// Like [`CpuEngine::with_plans`].

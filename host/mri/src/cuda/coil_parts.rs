@@ -3,8 +3,9 @@
 use crate::Problem;
 use std::ops::Range;
 
-/// The coils of each device that takes part, from the first on: contiguous, as equal as possible, at least
-/// one each. Without coil maps every coil has an image of its own, and one device has all of them.
+/// The coils of each device that takes part, from the first on: contiguous, as equal as possible,
+/// at least one each. Without coil maps every coil has an image of its own, and one device has all
+/// of them.
 #[must_use]
 pub fn coil_parts(problem: &Problem, devices: usize) -> Vec<Range<usize>> {
     parts(problem.coils(), problem.maps().is_some(), devices)

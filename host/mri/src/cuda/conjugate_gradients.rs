@@ -36,8 +36,8 @@ pub(super) struct ConjugateGradients<M: Device> {
 }
 
 impl<M: Device> ConjugateGradients<M> {
-    /// Starts from the right-hand side `b` = EᴴWd and the recipe's λ, iterations, and residuals at which ρ
-    /// stays as it is.
+    /// Starts from the right-hand side `b` = EᴴWd and the recipe's λ, iterations, and residuals at
+    /// which ρ stays as it is.
     pub(super) fn new(device: &M, b: M::Buffer<Complex32>, recipe: &Recipe) -> Result<Self> {
         let length = b.len();
         let vector = || device.alloc("vectors of conjugate gradients", length);

@@ -8,8 +8,9 @@ use warpstride_device::launch::Work;
 use warpstride_kernels::mri::PARTIAL_SUMS;
 use warpstride_kernels::mri::weigh_samples::MriWeighSamples;
 
-/// Arrays of a problem in the memory of a device, for [`GpuEngine::of_device_arrays`](super::GpuEngine::of_device_arrays). They
-/// are copied there, and not needed once the engine exists.
+/// Arrays of a problem in the memory of a device, for
+/// [`GpuEngine::of_device_arrays`](super::GpuEngine::of_device_arrays). They are copied there, and
+/// not needed once the engine exists.
 pub struct DeviceArrays<'a, M: Device> {
     /// (coil, sample).
     pub samples: &'a M::Buffer<Complex32>,

@@ -1,9 +1,9 @@
 //! Mirrors cpu/engine.rs: reconstruction on one or several devices, in single precision.
 //!
 //! An iteration is captured in a graph once and replayed; the host waits only when it reads
-//! residuals. Several devices have a part of the coils each, and the whole image: the sums over the coils of
-//! each are added through the host in every iteration, between two graphs, and then every device does the
-//! same to its image.
+//! residuals. Several devices have a part of the coils each, and the whole image: the sums over the
+//! coils of each are added through the host in every iteration, between two graphs, and then every
+//! device does the same to its image.
 
 use super::fista::RESIDUAL_HISTORY;
 use super::part::{Part, Prepared, Solver, Stage, convolution_factors};
@@ -28,7 +28,8 @@ const STEP: Duration = Duration::from_millis(60);
 ///
 /// Each set of coil maps has an image; without maps every coil has its own, as on the CPU.
 pub struct GpuEngine<M: Device> {
-    /// The devices with their coils; at least one. All have the same image, and the first gives it to the host.
+    /// The devices with their coils; at least one. All have the same image, and the first gives it
+    /// to the host.
     parts: Vec<Part<M>>,
     sums: SumOverDevices<M>,
     grid: Grid,
@@ -51,7 +52,8 @@ pub struct GpuEngine<M: Device> {
 enum RightHandSide<M: Device> {
     /// On the host; empty for the adjoint.
     Host(Vec<Complex<f32>>),
-    /// On the device, where samples and image stay; `None` for the adjoint and for FISTA, which has it.
+    /// On the device, where samples and image stay; `None` for the adjoint and for FISTA, which has
+    /// it.
     Device(Option<M::Buffer<Complex32>>),
 }
 
@@ -74,11 +76,13 @@ impl<M: Device> GpuEngine<M> {
         Self::on_devices(vec![(0, device)], problem, recipe)
     }
 
-    /// [`GpuEngine::new`] on several devices, with their numbers, of which errors name the one that failed.
-    /// [`coil_parts`](super::coil_parts()) says which coils each of them has; the others are not used.
+    /// [`GpuEngine::new`] on several devices, with their numbers, of which errors name the one that
+    /// failed. [`coil_parts`](super::coil_parts()) says which coils each of them has; the others
+    /// are not used.
     ///
     /// # Errors
-    /// Like [`GpuEngine::new`]; no device, or devices of different kinds, whose images would differ by rounding.
+    /// Like [`GpuEngine::new`]; no device, or devices of different kinds, whose images would differ
+    /// by rounding.
     pub fn on_devices(
         devices: Vec<(usize, M)>,
         problem: &Problem,
@@ -87,7 +91,8 @@ impl<M: Device> GpuEngine<M> {
         Self::with_plans(devices, problem, recipe, &mut Plans::default())
     }
 
-    /// [`GpuEngine::on_devices`] with the `plans` that there are for the problem's trajectory, to which new ones are added.
+    /// [`GpuEngine::on_devices`] with the `plans` that there are for the problem's trajectory, to
+    /// which new ones are added.
     ///
     /// # Errors
     /// Like [`GpuEngine::on_devices`].
@@ -151,17 +156,17 @@ impl<M: Device> GpuEngine<M> {
         Self::begun(problem, recipe, (parts, sums), setup, (signal, b))
     }
 
-    /// [`GpuEngine::new`] with samples and coil maps that lie in the memory of the device, of a problem
-    /// [without samples](Problem::without_samples) and maps. Neither they nor the image pass through the host:
-    /// [`GpuEngine::image_on_device`] has the image. [`Method::Tv`] and [`Method::Wavelet`] read EᴴWd, which is as large as the
-    /// image, for the scale of λ.
+    /// [`GpuEngine::new`] with samples and coil maps that lie in the memory of the device, of a
+    /// problem [without samples](Problem::without_samples) and maps. Neither they nor the image
+    /// pass through the host: [`GpuEngine::image_on_device`] has the image. [`Method::Tv`] and
+    /// [`Method::Wavelet`] read EᴴWd, which is as large as the image, for the scale of λ.
     ///
-    /// The image of [`Method::Adjoint`] is EᴴWd itself: maps that are divided by Σ|S|² make it the image that the other
-    /// constructors compute.
+    /// The image of [`Method::Adjoint`] is EᴴWd itself: maps that are divided by Σ|S|² make it the
+    /// image that the other constructors compute.
     ///
     /// # Errors
-    /// Like [`GpuEngine::new`]; arrays of other lengths or with values that are not finite; maps or a field in the problem, or
-    /// [`Recipe::intensity_correction`], which is for maps on the host.
+    /// Like [`GpuEngine::new`]; arrays of other lengths or with values that are not finite; maps or
+    /// a field in the problem, or [`Recipe::intensity_correction`], which is for maps on the host.
     pub fn of_device_arrays(
         device: M,
         problem: &Problem,
@@ -230,12 +235,13 @@ impl<M: Device> GpuEngine<M> {
         Ok(engine)
     }
 
-    /// Waits, and returns a copy of the image on the first device, (image, slice, row, column): one for each set of maps, or one
-    /// for each coil without maps. [`Engine::image`] is the root sum of squares of several.
+    /// Waits, and returns a copy of the image on the first device, (image, slice, row, column): one
+    /// for each set of maps, or one for each coil without maps. [`Engine::image`] is the root sum
+    /// of squares of several.
     ///
     /// # Errors
-    /// An error of the device; an image with values that are not finite; [`MriError::Unsupported`] for the adjoint of samples
-    /// of the host.
+    /// An error of the device; an image with values that are not finite; [`MriError::Unsupported`]
+    /// for the adjoint of samples of the host.
     pub fn image_on_device(&mut self) -> Result<M::Buffer<Complex32>, MriError> {
         let part = self.first()?;
         let image = part.solver.image().ok_or_else(|| {
@@ -334,7 +340,8 @@ fn names<M: Device>(prepared: &[Prepared<M>]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Refuses more elements on a device than a launch can count; `coils`: those of one device, with so many sets of maps.
+/// Refuses more elements on a device than a launch can count; `coils`: those of one device, with so
+/// many sets of maps.
 fn check_counts(problem: &Problem, coils: Option<usize>, sets: usize) -> Result<(), MriError> {
     let coils = coils.unwrap_or(0);
     let (voxels, samples) = (problem.grid().voxels(), problem.trajectory().nrows());

@@ -63,9 +63,9 @@ fn momenta(iterations: usize) -> Vec<f32> {
 }
 
 impl<M: Device> Fista<M> {
-    /// Starts from the right-hand side `b` = EᴴWd, with `lambda` in units of its largest modulus. The
-    /// power iteration comes next: [`POWER_STEPS`](crate::cpu::POWER_STEPS) times [`Self::queue_power_step`] and
-    /// [`Self::end_power_step`], then [`Self::end_power_iteration`].
+    /// Starts from the right-hand side `b` = EᴴWd, with `lambda` in units of its largest modulus.
+    /// The power iteration comes next: [`POWER_STEPS`](crate::cpu::POWER_STEPS) times
+    /// [`Self::queue_power_step`] and [`Self::end_power_step`], then [`Self::end_power_iteration`].
     pub(super) fn new(
         device: &M,
         regulariser: Regulariser<M>,
@@ -111,8 +111,8 @@ impl<M: Device> Fista<M> {
         })
     }
 
-    /// Queues v = A v/|A v|, from b at first, and A v of the coils of `sense`, whose sum over all coils
-    /// [`Self::end_power_step`] needs in [`Self::power_image`]. Queues nothing if A v is 0.
+    /// Queues v = A v/|A v|, from b at first, and A v of the coils of `sense`, whose sum over all
+    /// coils [`Self::end_power_step`] needs in [`Self::power_image`]. Queues nothing if A v is 0.
     pub(super) fn queue_power_step(&mut self, device: &M, sense: &mut Sense<M>) -> Result<()> {
         if self.largest == 0.0 {
             return Ok(());
@@ -149,7 +149,8 @@ impl<M: Device> Fista<M> {
         device.zero(&mut self.a_x)
     }
 
-    /// Queues the proximal step and A of its result for the coils of `sense`, the first half of an iteration.
+    /// Queues the proximal step and A of its result for the coils of `sense`, the first half of an
+    /// iteration.
     pub(super) fn apply(&mut self, device: &M, sense: &mut Sense<M>) -> Result<()> {
         let voxels = self.length as u32;
         let point = MriFistaPoint {

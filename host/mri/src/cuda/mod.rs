@@ -28,8 +28,8 @@ pub use toeplitz::Toeplitz;
 use super::{Engine, MriError, Plans, Problem, Recipe};
 use warpstride_cuda::gpu::{CudaDevice, EmulatedDevice};
 
-/// [`GpuEngine::with_plans`] on CUDA devices, as a trait object. It is compiled here once, rather than in
-/// every program that calls it.
+/// [`GpuEngine::with_plans`] on CUDA devices, as a trait object. It is compiled here once, rather
+/// than in every program that calls it.
 ///
 /// # Errors
 /// Like [`GpuEngine::with_plans`].

@@ -1,4 +1,5 @@
-//! What a device holds of a reconstruction: some of the coils, and the method's state for the whole image.
+//! What a device holds of a reconstruction: some of the coils, and the method's state for the whole
+//! image.
 
 use super::conjugate_gradients::ConjugateGradients;
 use super::direct::point_spread;
@@ -111,7 +112,8 @@ impl<M: Device> Solver<M> {
 }
 
 impl<M: Device> Prepared<M> {
-    /// Plans F, uploads samples and maps of the coils `range`, and queues their EᴴWd. `maps` are those of all coils.
+    /// Plans F, uploads samples and maps of the coils `range`, and queues their EᴴWd. `maps` are
+    /// those of all coils.
     pub(super) fn new(
         (number, device): (usize, M),
         problem: &Problem,
@@ -136,7 +138,8 @@ impl<M: Device> Prepared<M> {
         Self::with_arrays((number, device), problem, recipe, arrays, range.len())
     }
 
-    /// The same with samples and maps of all coils that lie in the memory of the device, and are copied there.
+    /// The same with samples and maps of all coils that lie in the memory of the device, and are
+    /// copied there.
     pub(super) fn of_device_arrays(
         device: M,
         problem: &Problem,
@@ -235,8 +238,8 @@ impl<M: Device> Prepared<M> {
         Ok(values)
     }
 
-    /// With the operator, a convolution if there are its `factors`, and the method; `adjoint` is the image if
-    /// there are no iterations, or else EᴴWd is.
+    /// With the operator, a convolution if there are its `factors`, and the method; `adjoint` is
+    /// the image if there are no iterations, or else EᴴWd is.
     pub(super) fn with_method(
         self,
         problem: &Problem,
@@ -324,7 +327,8 @@ impl<M: Device> Part<M> {
         }
     }
 
-    /// What is summed over the devices between the halves of an iteration; `None` without iterations.
+    /// What is summed over the devices between the halves of an iteration; `None` without
+    /// iterations.
     pub(super) fn applied(&mut self) -> Option<Summand<'_, M>> {
         let buffer = match &mut self.solver {
             Solver::Adjoint(_) | Solver::AdjointOnDevice(_) => return None,
@@ -338,8 +342,8 @@ impl<M: Device> Part<M> {
         })
     }
 
-    /// Queues a step of the power iteration for the coils of the device, and returns what is summed over the
-    /// devices then; `None` for other methods than FISTA.
+    /// Queues a step of the power iteration for the coils of the device, and returns what is summed
+    /// over the devices then; `None` for other methods than FISTA.
     pub(super) fn queue_power_step(&mut self) -> GpuResult<Option<Summand<'_, M>>> {
         let Solver::Fista(fista) = &mut self.solver else {
             return Ok(None);
@@ -414,8 +418,8 @@ fn encoding<M: Device>(
     })
 }
 
-/// S of some sets on the device, with the buffers that the operator needs: none for the adjoint or for the
-/// convolution with one set of maps.
+/// S of some sets on the device, with the buffers that the operator needs: none for the adjoint or
+/// for the convolution with one set of maps.
 fn with_coil_images<M: Device>(
     device: &M,
     maps: M::Buffer<Complex32>,
@@ -437,7 +441,8 @@ fn with_coil_images<M: Device>(
     })
 }
 
-/// The factors of FᴴWF as a convolution, computed on one device for all of them, or those of `plans`.
+/// The factors of FᴴWF as a convolution, computed on one device for all of them, or those of
+/// `plans`.
 pub(super) fn convolution_factors<M: Device>(
     device: &M,
     problem: &Problem,

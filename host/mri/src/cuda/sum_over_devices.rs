@@ -19,8 +19,9 @@ pub(super) struct Summand<'a, M: Device> {
 
 /// Adds buffers of several devices in page-locked host memory, in the order of the devices.
 ///
-/// Each device sends its buffer to the host and receives the sum, 8 bytes a value in each direction, all
-/// devices at the same time. The host waits for the buffers, but not for the copies of the sum.
+/// Each device sends its buffer to the host and receives the sum, 8 bytes a value in each
+/// direction, all devices at the same time. The host waits for the buffers, but not for the copies
+/// of the sum.
 pub(super) struct SumOverDevices<M: Device> {
     /// Where a device's buffer arrives; `None` after an error.
     arrived: Vec<Option<M::Pinned<Complex32>>>,
@@ -39,8 +40,8 @@ impl<M: Device> SumOverDevices<M> {
         }
     }
 
-    /// Replaces each of the buffers, which have one length, by the sum of all of them. Nothing happens if
-    /// there is only one.
+    /// Replaces each of the buffers, which have one length, by the sum of all of them. Nothing
+    /// happens if there is only one.
     pub(super) fn add(&mut self, summands: &mut [Summand<'_, M>]) -> Result<()> {
         let Some(first) = summands.first() else {
             return Ok(());

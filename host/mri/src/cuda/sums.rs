@@ -24,7 +24,8 @@ pub(super) fn squares<M: Device>(
     Ok(sums.iter().sum())
 }
 
-/// Re⟨a, b⟩. The launch is that of conjugate gradients with λ = 0, so `b` keeps its values, unless `a` is not finite.
+/// Re⟨a, b⟩. The launch is that of conjugate gradients with λ = 0, so `b` keeps its values, unless
+/// `a` is not finite.
 pub(super) fn real_product<M: Device>(
     device: &M,
     a: &M::Buffer<Complex32>,

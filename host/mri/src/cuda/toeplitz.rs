@@ -33,7 +33,8 @@ pub struct Toeplitz<M: Device> {
     transforms: [M::Fft; 2],
 }
 
-/// The spectrum of Q divided by the number of cells; `q` is Q on the doubled grid, (slice, row, column).
+/// The spectrum of Q divided by the number of cells; `q` is Q on the doubled grid, (slice, row,
+/// column).
 pub(super) fn factors(
     grid: Grid,
     q: ArrayView3<'_, Complex<f64>>,

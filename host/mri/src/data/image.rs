@@ -17,8 +17,8 @@ pub struct MriImage {
     pub placement: Option<Placement>,
     /// Extent along slices, rows and columns, m, if known.
     pub field_of_view: Option<[f64; 3]>,
-    /// (set, coil, slice, row, column), if coil maps were used. Their file has the axis of sets only if
-    /// there are several.
+    /// (set, coil, slice, row, column), if coil maps were used. Their file has the axis of sets
+    /// only if there are several.
     pub coil_maps: Option<Array5<Complex<f64>>>,
     /// |r|²/|b|² after each iteration.
     pub residuals: Vec<f64>,

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-/// The counters of one of several images, each from 0 if the file counts so. Indices are ordered by set, repetition,
-/// phase, contrast and, fastest, slice.
+/// The counters of one of several images, each from 0 if the file counts so. Indices are ordered by
+/// set, repetition, phase, contrast and, fastest, slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 pub struct ImageIndex {
     /// Set (for example of flow encoding).
@@ -31,8 +31,8 @@ impl ImageIndex {
         ]
     }
 
-    /// The counters in which the images `all` differ, joined: `join` makes a text of a counter's name and value, and
-    /// stands before the next. Empty if they do not differ.
+    /// The counters in which the images `all` differ, joined: `join` makes a text of a counter's
+    /// name and value, and stands before the next. Empty if they do not differ.
     fn joined(&self, all: &[Self], between: &str, join: &str) -> String {
         let differ = |at: usize| {
             let mut values = all.iter().map(|index| index.counters()[at].1);
@@ -56,7 +56,8 @@ impl ImageIndex {
         }
     }
 
-    /// The image among `all`, for names of files: `-slice3-repetition1`; nothing if it is the only one.
+    /// The image among `all`, for names of files: `-slice3-repetition1`; nothing if it is the only
+    /// one.
     #[must_use]
     pub fn suffix(&self, all: &[Self]) -> String {
         match self.joined(all, "", "-") {

@@ -31,11 +31,13 @@ const METRE: Per = Per::Metres(0);
 const CENTIMETRE: Per = Per::Metres(2);
 const MILLIMETRE: Per = Per::Metres(3);
 
-/// Largest |k| of a trajectory that a unit explains, cycles/pixel: Nyquist's 0.5 with what is lost to rounding.
+/// Largest |k| of a trajectory that a unit explains, cycles/pixel: Nyquist's 0.5 with what is lost
+/// to rounding.
 const NYQUIST: f64 = 0.5 * (1.0 + KUnit::ROUNDING);
 /// A |k| from here to that one is what the matrix needs to the last step.
 const EXACT: f64 = 0.49;
-/// Half of it, for an image with pixels half as large as were measured. Anything between the two is chance.
+/// Half of it, for an image with pixels half as large as were measured. Anything between the two is
+/// chance.
 const HALF: std::ops::RangeInclusive<f64> = 0.2495..=0.2625;
 
 impl KUnit {
@@ -108,8 +110,8 @@ impl KUnit {
         self.per == Per::FieldOfView
     }
 
-    /// One cycle a pixel in this unit, along an axis of so many voxels with pixels of this size, m; `None` if
-    /// the size is needed and unknown.
+    /// One cycle a pixel in this unit, along an axis of so many voxels with pixels of this size, m;
+    /// `None` if the size is needed and unknown.
     #[must_use]
     pub fn of_cycle(self, voxels: usize, pixel: Option<f64>) -> Option<f64> {
         let cycle = if self.radians { TAU } else { 1.0 };
@@ -132,8 +134,9 @@ impl KUnit {
         (0..extent.axes).map(along).collect()
     }
 
-    /// The other units in which a trajectory with the largest |k| of `reach`, in this unit, would be
-    /// sampled as its matrix needs, or half as far, with the largest |k| in cycles/pixel; the closest to 0.5 first.
+    /// The other units in which a trajectory with the largest |k| of `reach`, in this unit, would
+    /// be sampled as its matrix needs, or half as far, with the largest |k| in cycles/pixel; the
+    /// closest to 0.5 first.
     #[must_use]
     pub fn others(self, reach: &[f64], extent: &Extent) -> Vec<(Self, f64)> {
         let largest = |unit: Self| -> Option<f64> {
@@ -150,8 +153,8 @@ impl KUnit {
             })
             .collect();
         found.sort_by(|a, b| (0.5 - a.1).abs().total_cmp(&(0.5 - b.1).abs()));
-        // Others are chance if there is one that explains all. So are those that explain whole numbers
-        // of cycles in the field of view nearly: 3 would be 0.48 in radians per pixel.
+        // Others are chance if there is one that explains all. So are those that explain whole
+        // numbers of cycles in the field of view nearly: 3 would be 0.48 in radians per pixel.
         for least in [EXACT, Self::FULL] {
             let closest = found.first().is_some_and(|(_, k)| *k >= least);
             if closest || least == EXACT && self.is_per_field_of_view() {
@@ -233,7 +236,8 @@ mod tests {
         assert_eq!(names(0.52, &extent(64, None)), [""; 0]);
         // Twice as far as the matrix needs.
         assert_eq!(names(2.0, &extent(64, None)), [""; 0]);
-        // Radians in the field of view would reach 0.33, which is chance; cycles/m need a field of view.
+        // Radians in the field of view would reach 0.33, which is chance; cycles/m need a field of
+        // view.
         assert_eq!(names(133.33, &extent(64, None)), [""; 0]);
         // Cycles/cm would reach 0.375, and 0.47 in a field of view of 30 cm.
         for view in [0.24, 0.3] {

@@ -37,7 +37,8 @@ pub struct Given {
     pub unit: KUnit,
     /// Whether the user has stated the unit.
     pub is_stated: bool,
-    /// Pixels of the image along kx, ky, kz in those that the file's unit refers to, for which it was measured.
+    /// Pixels of the image along kx, ky, kz in those that the file's unit refers to, for which it
+    /// was measured.
     pub pixels: [f64; 3],
 }
 
@@ -52,8 +53,8 @@ impl Given {
         }
     }
 
-    /// The largest |k| of each axis in the unit of the file, the same in cycles per measured pixel, and the extent in such
-    /// pixels; for `reach` in cycles/pixel of the image.
+    /// The largest |k| of each axis in the unit of the file, the same in cycles per measured pixel,
+    /// and the extent in such pixels; for `reach` in cycles/pixel of the image.
     pub(crate) fn measured(&self, reach: &[f64], extent: &Extent) -> Option<Measured> {
         let mut extent = extent.clone();
         for (axis, pixel) in self.pixels.iter().enumerate().take(extent.axes) {
@@ -239,8 +240,8 @@ fn cause_of_outside(trajectory: &Array2<f64>, extent: &Extent, given: &Given) ->
     format!("{found}: {}", remedies.join("; "))
 }
 
-/// Refuses a trajectory (sample, axis), cycles/pixel, with coordinates beyond ±0.5; it was given in `unit`. The text says what
-/// was expected and found, the probable cause and its remedy.
+/// Refuses a trajectory (sample, axis), cycles/pixel, with coordinates beyond ±0.5; it was given in
+/// `unit`. The text says what was expected and found, the probable cause and its remedy.
 ///
 /// # Errors
 /// That text.

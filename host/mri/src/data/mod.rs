@@ -1,4 +1,5 @@
-//! Samples of k-space and images: plain data whose constructors check shapes, units and finite values.
+//! Samples of k-space and images: plain data whose constructors check shapes, units and finite
+//! values.
 
 mod image;
 mod image_index;

@@ -3,19 +3,21 @@
 /// Largest deviation of directions from unit length, and of their products from 0.
 const TOLERANCE: f64 = 1e-3;
 
-/// Position and orientation of an image in the patient coordinates of DICOM and ISMRMRD: x to the left, y to the back
-/// (posterior), z to the head (superior).
+/// Position and orientation of an image in the patient coordinates of DICOM and ISMRMRD: x to the
+/// left, y to the back (posterior), z to the head (superior).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Placement {
     /// Position of voxel ⌊N/2⌋ along each axis, m.
     centre: [f64; 3],
-    /// Directions in which the columns, rows and slices are counted, of length 1 and at right angles.
+    /// Directions in which the columns, rows and slices are counted, of length 1 and at right
+    /// angles.
     directions: [[f64; 3]; 3],
 }
 
 impl Placement {
-    /// The placement with this centre, in m, and these directions of columns, rows and slices; `None` if a value is not
-    /// finite, or the directions are not of length 1 and at right angles, as where a file does not state them.
+    /// The placement with this centre, in m, and these directions of columns, rows and slices;
+    /// `None` if a value is not finite, or the directions are not of length 1 and at right angles,
+    /// as where a file does not state them.
     #[must_use]
     pub fn new(centre: [f64; 3], directions: [[f64; 3]; 3]) -> Option<Self> {
         let finite = centre.iter().all(|v| v.is_finite());

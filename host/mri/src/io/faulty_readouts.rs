@@ -1,5 +1,5 @@
-//! Readouts that are left out: with values that are NaN or infinite, with positions far beyond those
-//! of the others, and of zeros.
+//! Readouts that are left out: with values that are NaN or infinite, with positions far beyond
+//! those of the others, and of zeros.
 
 mod zero_runs;
 
@@ -88,8 +88,8 @@ const MANY: usize = 10;
 /// Factor by which the largest |k| of a readout may exceed the median of those of all readouts.
 const FAR: f64 = 1000.0;
 
-/// The |k| beyond which a readout is no part of a trajectory, for the largest |k| of each readout in
-/// any unit; at least `least`, beyond which no trajectory is used.
+/// The |k| beyond which a readout is no part of a trajectory, for the largest |k| of each readout
+/// in any unit; at least `least`, beyond which no trajectory is used.
 pub(super) fn far(mut reaches: Vec<f64>, least: f64) -> f64 {
     reaches.sort_unstable_by(f64::total_cmp);
     let median = reaches.get(reaches.len().saturating_sub(1) / 2);
@@ -105,10 +105,11 @@ pub(super) fn farther(most: f64, k: f64) -> f64 {
     }
 }
 
-/// Removes the readouts that have a sample (coil, sample) or a position (sample, axis, cycles/pixel) that is NaN or infinite, those that
-/// lie [far] beyond most others, and those whose samples are 0 in every coil; also runs of zeros of a few readouts. If most readouts have such a sample,
-/// these samples are removed and the rest of their readouts is kept, in parts. Nothing is removed
-/// if no sample would remain.
+/// Removes the readouts that have a sample (coil, sample) or a position (sample, axis,
+/// cycles/pixel) that is NaN or infinite, those that lie [far] beyond most others, and those whose
+/// samples are 0 in every coil; also runs of zeros of a few readouts. If most readouts have such a
+/// sample, these samples are removed and the rest of their readouts is kept, in parts. Nothing is
+/// removed if no sample would remain.
 pub(super) fn remove(
     positions: &mut Array2<f64>,
     samples: &mut Array2<Complex<f64>>,

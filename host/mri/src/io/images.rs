@@ -32,7 +32,8 @@ pub fn is_npy(path: &Path) -> bool {
         .is_some_and(|e| e.eq_ignore_ascii_case("npy"))
 }
 
-/// Reads an image (slice, row, column) from a result, from simulated samples, from `.npy` or from `.cfl`.
+/// Reads an image (slice, row, column) from a result, from simulated samples, from `.npy` or from
+/// `.cfl`.
 ///
 /// # Errors
 /// An [`IoError`] of one sentence.
@@ -49,8 +50,8 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Array3<Complex<f64>>, 
     volume(path, memory, "image", &IMAGES, EXPECTED)
 }
 
-/// Reads one or several images, as their file has them, from a result, from simulated samples, from `.npy` or from
-/// `.cfl`, whose axes are its dimensions in reverse.
+/// Reads one or several images, as their file has them, from a result, from simulated samples, from
+/// `.npy` or from `.cfl`, whose axes are its dimensions in reverse.
 ///
 /// # Errors
 /// An [`IoError`] of one sentence.
@@ -60,7 +61,8 @@ pub fn read_images_within(path: &Path, memory: Memory) -> Result<ArrayD<Complex<
     Ok(values)
 }
 
-/// Reads coil maps (set, coil, slice, row, column) from a result, from simulated samples, from `.npy` or from `.cfl`.
+/// Reads coil maps (set, coil, slice, row, column) from a result, from simulated samples, from
+/// `.npy` or from `.cfl`.
 ///
 /// # Errors
 /// An [`IoError`] of one sentence.
@@ -68,7 +70,8 @@ pub fn read_coil_maps(path: &Path, memory: Memory) -> Result<Array5<Complex<f64>
     read_coil_maps_of_slice(path, 0, memory)
 }
 
-/// Like [`read_coil_maps`]; from a `.cfl` array with the maps of several slices (dimension 13) those of `slice`.
+/// Like [`read_coil_maps`]; from a `.cfl` array with the maps of several slices (dimension 13)
+/// those of `slice`.
 ///
 /// # Errors
 /// An [`IoError`] of one sentence.
@@ -106,8 +109,8 @@ pub fn has_maps_of_slices(path: &Path) -> bool {
     is_cfl(path) && CflFile::open(path).is_ok_and(|file| file.dimensions()[SLICE] > 1)
 }
 
-/// The maps of one slice in an array whose axes are BART's dimensions in reverse, up to the last one above 1; `None` if
-/// it has not as many slices, or further dimensions.
+/// The maps of one slice in an array whose axes are BART's dimensions in reverse, up to the last
+/// one above 1; `None` if it has not as many slices, or further dimensions.
 fn maps_of_slice(maps: ArrayD<Complex<f64>>, slice: u16) -> Option<ArrayD<Complex<f64>>> {
     /// Columns, rows, slices of a volume, coils and sets.
     const OF_MAPS: usize = 5;
@@ -127,7 +130,8 @@ fn maps_of_slice(maps: ArrayD<Complex<f64>>, slice: u16) -> Option<ArrayD<Comple
     Some(of_slice)
 }
 
-/// Reads an off-resonance map (slice, row, column), Hz, from `.npy`, from `.cfl` (the real parts) or `/field/hertz`.
+/// Reads an off-resonance map (slice, row, column), Hz, from `.npy`, from `.cfl` (the real parts)
+/// or `/field/hertz`.
 ///
 /// # Errors
 /// An [`IoError`] of one sentence.
@@ -165,8 +169,8 @@ fn volume(
     Ok(values)
 }
 
-/// The values in a file, and a function that makes the error of their shape. Arrays of `.cfl` files have at least
-/// `least` axes.
+/// The values in a file, and a function that makes the error of their shape. Arrays of `.cfl` files
+/// have at least `least` axes.
 #[expect(clippy::type_complexity, reason = "a pair of one use")]
 fn values(
     path: &Path,

@@ -7,8 +7,8 @@ use warpstride_core::text::{count, significant};
 use warpstride_report::ReportError;
 use warpstride_report::page::{self, escaped, figure, table};
 
-/// The HTML page of several images with their summary: a picture of each and what was computed. It loads nothing and
-/// runs no script.
+/// The HTML page of several images with their summary: a picture of each and what was computed. It
+/// loads nothing and runs no script.
 ///
 /// # Errors
 /// [`ReportError`] if there is no image, or a picture cannot be drawn.

@@ -39,8 +39,9 @@ pub struct ImageSummary {
 }
 
 impl MriSummary {
-    /// The summary of a run of several images from those of each: times, iterations, readouts and samples are sums,
-    /// notes and problems are listed once, and what each image has of its own is in `images`. `None` without images.
+    /// The summary of a run of several images from those of each: times, iterations, readouts and
+    /// samples are sums, notes and problems are listed once, and what each image has of its own is
+    /// in `images`. `None` without images.
     #[must_use]
     pub fn of_images(parts: Vec<(ImageIndex, Self)>) -> Option<Self> {
         let mut all = parts.first()?.1.clone();

@@ -5,7 +5,8 @@ use super::{AutomaticRecipe, TrialData, Tried, engine_list};
 use crate::{EngineSpec, GpuOptions, PositionMethod, PositionOptions, Recipe, StopRule};
 use warpstride_core::text::shortest;
 
-/// Iteration of a trial, and of the engine that refines, after which positions and scales are refined.
+/// Iteration of a trial, and of the engine that refines, after which positions and scales are
+/// refined.
 const REFINED_FROM: usize = 3;
 /// Numbers of probe modes that are tried, as long as R_free falls.
 const MODES: [usize; 4] = [2, 3, 4, 6];
@@ -43,7 +44,8 @@ pub struct Trial {
     pub recipe: Recipe,
     /// The recipe of the run, if the trial is kept and no other follows.
     pub run: Recipe,
-    /// Number of the earlier trial, from 0, whose result it starts from; `None`: the start of the run.
+    /// Number of the earlier trial, from 0, whose result it starts from; `None`: the start of the
+    /// run.
     pub from: Option<usize>,
     /// Whether it is one of those with which the search begins: an engine for it is needed.
     pub first: bool,
@@ -102,8 +104,9 @@ struct Choices {
     last: Option<EngineSpec>,
 }
 
-/// A search for a recipe: ask for the [next trial](Self::next_trial), make it, [`record`](Self::record) its R_free, until there is
-/// no other; then take the [`recipe`](Self::recipe).
+/// A search for a recipe: ask for the [next trial](Self::next_trial), make it,
+/// [`record`](Self::record) its R_free, until there is no other; then take the
+/// [`recipe`](Self::recipe).
 #[derive(Debug, Clone)]
 pub struct AutomaticSearch {
     template: Recipe,
@@ -125,9 +128,9 @@ pub struct AutomaticSearch {
 }
 
 impl AutomaticSearch {
-    /// A search among variations of `template`, of which the user has `decided` some; the trials have
-    /// these `data`. It has two engines, the one that refines and the last one, or three, with one before them for a first object,
-    /// which otherwise is made by the one that refines.
+    /// A search among variations of `template`, of which the user has `decided` some; the trials
+    /// have these `data`. It has two engines, the one that refines and the last one, or three, with
+    /// one before them for a first object, which otherwise is made by the one that refines.
     #[must_use]
     pub fn new(template: &Recipe, decided: Decided, data: TrialData) -> Self {
         let chosen = Choices {
@@ -171,7 +174,8 @@ impl AutomaticSearch {
         None
     }
 
-    /// Records the R_free of the trial that was asked for last, or why it failed. Returns the trial as it is reported.
+    /// Records the R_free of the trial that was asked for last, or why it failed. Returns the trial
+    /// as it is reported.
     pub fn record(&mut self, trial: &Trial, outcome: Result<f64, String>) -> Tried {
         let choices = self.asked.take().unwrap_or_else(|| self.chosen.clone());
         let number = self.tried.len();

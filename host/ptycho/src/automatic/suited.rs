@@ -1,10 +1,11 @@
-//! What the parts of the model that a recipe asks for mean for the automatic recipe: with which engine it begins, what is not
-//! tried, and how much work a frame is.
+//! What the parts of the model that a recipe asks for mean for the automatic recipe: with which
+//! engine it begins, what is not tried, and how much work a frame is.
 
 use super::{Decided, FIRST};
 use crate::{EngineName, EngineSpec, Recipe};
 
-/// Iterations of the engines that run where neither engines nor trials choose, with a model that begins with `lsqml`.
+/// Iterations of the engines that run where neither engines nor trials choose, with a model that
+/// begins with `lsqml`.
 const UNTRIED: [(EngineName, usize); 2] = [(EngineName::Lsqml, 100), (EngineName::Ml, 50)];
 
 /// A part of the model, and why a run with it begins with `lsqml`.
@@ -16,7 +17,8 @@ struct Part {
     why: &'static str,
 }
 
-/// The parts of the model with which a run begins with `lsqml`, where there would be a difference map otherwise.
+/// The parts of the model with which a run begins with `lsqml`, where there would be a difference
+/// map otherwise.
 fn parts(recipe: &Recipe) -> [Part; 4] {
     [
         Part {
@@ -47,8 +49,9 @@ fn begins_with_lsqml(recipe: &Recipe) -> bool {
     parts(recipe).iter().any(|part| part.is_on)
 }
 
-/// Lets the engines of a [`template`](super::template) suit the parts of the model that `recipe` asks for: with slices, a variable
-/// probe, several object modes or blur `lsqml` does the iterations of `dm` too.
+/// Lets the engines of a [`template`](super::template) suit the parts of the model that `recipe`
+/// asks for: with slices, a variable probe, several object modes or blur `lsqml` does the
+/// iterations of `dm` too.
 pub fn suit_engines(recipe: &mut Recipe) {
     let projects = |engine: &EngineSpec| engine.name.projects();
     if recipe.engines.len() > 2 && projects(&recipe.engines[0]) && begins_with_lsqml(recipe) {
@@ -58,8 +61,8 @@ pub fn suit_engines(recipe: &mut Recipe) {
     }
 }
 
-/// The engines of a run without trials for which none are named: `dm:100`, `raar:50`, or with a model that does not begin with a
-/// difference map `lsqml:100`, `ml:50`.
+/// The engines of a run without trials for which none are named: `dm:100`, `raar:50`, or with a
+/// model that does not begin with a difference map `lsqml:100`, `ml:50`.
 #[must_use]
 pub fn untried_engines(recipe: &Recipe) -> Vec<EngineSpec> {
     if !begins_with_lsqml(recipe) {
@@ -71,7 +74,8 @@ pub fn untried_engines(recipe: &Recipe) -> Vec<EngineSpec> {
         .collect()
 }
 
-/// Why the automatic recipe of `recipe` begins with `lsqml`, and what is not tried; nothing for a model without further parts.
+/// Why the automatic recipe of `recipe` begins with `lsqml`, and what is not tried; nothing for a
+/// model without further parts.
 #[must_use]
 pub fn reasons(recipe: &Recipe) -> Vec<String> {
     let on = parts(recipe).into_iter().filter(|part| part.is_on);
@@ -97,8 +101,8 @@ pub fn reasons(recipe: &Recipe) -> Vec<String> {
     sentences
 }
 
-/// Waves of a frame for each probe mode (object modes times points of an exposure), or slices: the work of a frame, relative to a
-/// thin specimen of one mode at rest.
+/// Waves of a frame for each probe mode (object modes times points of an exposure), or slices: the
+/// work of a frame, relative to a thin specimen of one mode at rest.
 #[must_use]
 pub fn work(recipe: &Recipe) -> usize {
     recipe.waves_of_mode().max(recipe.slices.count).max(1)
@@ -117,8 +121,8 @@ impl Decided {
     }
 }
 
-/// The trial engine that makes the first object: the first engine of `template`, or, if that is the one that refines, its
-/// first iterations.
+/// The trial engine that makes the first object: the first engine of `template`, or, if that is the
+/// one that refines, its first iterations.
 pub(super) fn first_engine(template: &Recipe) -> Option<EngineSpec> {
     let engine = template.engines.first()?;
     let iterations = match template.engines.len() {
@@ -131,8 +135,8 @@ pub(super) fn first_engine(template: &Recipe) -> Option<EngineSpec> {
     })
 }
 
-/// Lets parts of the model that begin at an iteration of the run begin `done` iterations earlier, for a trial that goes on from an
-/// earlier one of so many.
+/// Lets parts of the model that begin at an iteration of the run begin `done` iterations earlier,
+/// for a trial that goes on from an earlier one of so many.
 pub(super) fn begin_earlier(recipe: &mut Recipe, done: usize) {
     for from in [
         &mut recipe.opr_from,

@@ -219,8 +219,8 @@ fn the_engine_that_refines_makes_the_first_object_if_there_is_no_other() {
     assert_eq!(recipe.positions.start, 43);
 }
 
-/// What slices do not go with is not tried, and what begins at an iteration of the run begins in trials as much earlier as the
-/// first one has iterations.
+/// What slices do not go with is not tried, and what begins at an iteration of the run begins in
+/// trials as much earlier as the first one has iterations.
 #[test]
 fn trials_suit_the_parts_of_the_model() {
     let scan = InventedScan {
@@ -406,7 +406,8 @@ fn templates_without_a_first_engine_are_searched() {
     }
 }
 
-/// Options of the engines are those of the trials and of the run, also where `lsqml` is the last engine.
+/// Options of the engines are those of the trials and of the run, also where `lsqml` is the last
+/// engine.
 #[test]
 fn options_of_engines_are_kept() {
     let mut given = template();

@@ -1,30 +1,37 @@
 //! Frames in which a part of the detector is missing.
 //!
-//! A specimen moves light from one part of the detector to others: where a part is dark in some frames, it is dim in others. A part that
-//! in each frame has either the counts that the light of the frame predicts or none at all was not read in some.
+//! A specimen moves light from one part of the detector to others: where a part is dark in some
+//! frames, it is dim in others. A part that in each frame has either the counts that the light of
+//! the frame predicts or none at all was not read in some.
 
 use super::light::Light;
 use super::median;
 use ndarray::ArrayView2;
 use std::ops::Range;
 
-/// Rows, and columns, of the smallest cells. All cells have about the same light in the mean of all frames.
+/// Rows, and columns, of the smallest cells. All cells have about the same light in the mean of all
+/// frames.
 pub(super) const CELLS: usize = 16;
 /// Rows of the cells of each size.
 const SIZES: [usize; 4] = [8, 4, 2, CELLS];
-/// The number of all parts of up to a 64th of the light, which come first, and place of the smallest cells.
+/// The number of all parts of up to a 64th of the light, which come first, and place of the
+/// smallest cells.
 const COARSE: usize = 8 * 8 + 4 * 4 + 2 * 2;
-/// Fewest frames in which smaller parts, single rows, and single columns are judged: in fewer, a part may be as dark by chance.
+/// Fewest frames in which smaller parts, single rows, and single columns are judged: in fewer, a
+/// part may be as dark by chance.
 const MANY: usize = 32;
-/// Counts that a part would have without which it is missing: chance leaves none of them with a probability of 10⁻²².
+/// Counts that a part would have without which it is missing: chance leaves none of them with a
+/// probability of 10⁻²².
 const COMPLETE: f64 = 50.0;
 /// Part of the counts that it would have up to which they are stray ones.
 const STRAY: f64 = 0.002;
-/// Part of the counts that it would have below which a part is dim, and how many times as many frames must lack all of its counts.
+/// Part of the counts that it would have below which a part is dim, and how many times as many
+/// frames must lack all of its counts.
 const DIM: f64 = 0.25;
 const TIMES: usize = 20;
 
-/// The counts of a frame in parts of the detector: in cells of several sizes, from 64ths of the light on, in rows, and in columns.
+/// The counts of a frame in parts of the detector: in cells of several sizes, from 64ths of the
+/// light on, in rows, and in columns.
 pub(super) fn in_parts(
     frame: ArrayView2<'_, f32>,
     rows: &[Range<usize>; CELLS],
@@ -109,9 +116,10 @@ fn summed(counts: &[f32]) -> f64 {
             .sum::<f64>()
 }
 
-/// Frames with hardly any counts in a part of the detector that has, in all other frames with counts there, about as many of them as
-/// their light says. `of_frames` has the counts of [`in_parts`], NaN where they are not known. Frames that are `bad` are not judged, and
-/// those that are `unlike` the others are not compared with.
+/// Frames with hardly any counts in a part of the detector that has, in all other frames with
+/// counts there, about as many of them as their light says. `of_frames` has the counts of
+/// [`in_parts`], NaN where they are not known. Frames that are `bad` are not judged, and those that
+/// are `unlike` the others are not compared with.
 pub(super) fn find(
     of_frames: &[Vec<f32>],
     light: &Light,

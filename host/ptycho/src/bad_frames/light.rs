@@ -4,12 +4,15 @@ use super::neighbours::{MOST, Neighbours};
 use super::{BadFrames, FAINTEST, median, merged, quantile};
 use crate::data::{Mask, Scan};
 
-/// Place among the frames, ordered by their light, of the frame that is taken for a typical one with beam.
+/// Place among the frames, ordered by their light, of the frame that is taken for a typical one
+/// with beam.
 const TYPICAL: f64 = 0.75;
-/// Share of their neighbours' light below which frames are doubtful, and below which they have no beam.
+/// Share of their neighbours' light below which frames are doubtful, and below which they have no
+/// beam.
 const DARKER: f64 = 0.7;
 const WITHOUT: f64 = 0.05;
-/// Multiples of their neighbours' light above which frames are doubtful, and above which they are no measurements.
+/// Multiples of their neighbours' light above which frames are doubtful, and above which they are
+/// no measurements.
 const BRIGHTER: f64 = 1.4;
 const TOO_BRIGHT: f64 = 3.0;
 /// Bad frames differ from their neighbours by so many times what a fifth of all frames exceed.
@@ -24,7 +27,8 @@ const CLUSTERED: f64 = 1.5;
 const ALIKE: f64 = 0.9;
 /// Least difference of bad frames from their neighbours, in standard deviations of photon noise.
 const DEVIATIONS: f64 = 6.0;
-/// Least part of a change, in logarithms, that the frames around a frame have if it is the specimen's.
+/// Least part of a change, in logarithms, that the frames around a frame have if it is the
+/// specimen's.
 const HALO: f64 = 0.12;
 /// Fewest neighbours by which the light of a frame is judged.
 const FEWEST: usize = 3;
@@ -93,8 +97,8 @@ impl Light {
         Self::of_levels(self.levels.clone(), some)
     }
 
-    /// The frames of a scan on both sides of the widest gap of their light, if it is wide. Those without counts that are not masked are
-    /// among them if most frames are dark.
+    /// The frames of a scan on both sides of the widest gap of their light, if it is wide. Those
+    /// without counts that are not masked are among them if most frames are dark.
     pub(super) fn split(&self, scan: &Scan) -> Option<Split> {
         let empty = |frame: &usize| self.levels[*frame] == 0.0 && scan.mask().valid_in(*frame) > 0;
         let empty: Vec<usize> = (0..self.levels.len()).filter(empty).collect();
@@ -148,8 +152,8 @@ impl Light {
         Some((self.levels[frame] / around).ln())
     }
 
-    /// How much more light some frames have than frames around that are further away or, of a small scan, than all that are not bad;
-    /// as logarithms. `some` are in their order.
+    /// How much more light some frames have than frames around that are further away or, of a small
+    /// scan, than all that are not bad; as logarithms. `some` are in their order.
     fn excess_of_some(&self, near: &Neighbours, some: &[usize], bad: &[bool]) -> Vec<f64> {
         let is_one = |frame: usize| some.binary_search(&frame).is_ok();
         let excess = |frame: &usize| {
@@ -159,7 +163,8 @@ impl Light {
         some.iter().filter_map(excess).collect()
     }
 
-    /// Whether the frames beside some share the change of their light, as logarithm, with those further away.
+    /// Whether the frames beside some share the change of their light, as logarithm, with those
+    /// further away.
     fn has_halo(&self, near: &Neighbours, some: &[usize], change: f64, bad: &[bool]) -> bool {
         let mut beside: Vec<usize> = (some.iter())
             .flat_map(|frame| near.of_frame(*frame).iter().copied())
@@ -179,7 +184,8 @@ impl Light {
         share * change.signum() > HALO * change.abs()
     }
 
-    /// Whether two neighbours of a frame that is darker, or brighter, are about as dark or bright, as at the edge of a specimen.
+    /// Whether two neighbours of a frame that is darker, or brighter, are about as dark or bright,
+    /// as at the edge of a specimen.
     fn has_company(&self, near: &Neighbours, frame: usize, excess: f64, bad: &[bool]) -> bool {
         let alike = |other: &&usize| {
             let ratio = self.levels[**other] / self.levels[frame];
@@ -193,7 +199,8 @@ impl Light {
         near.of_frame(frame).iter().filter(alike).count() > 1
     }
 
-    /// Whether the light changes at once, by more than a factor, between some frames and those beside them.
+    /// Whether the light changes at once, by more than a factor, between some frames and those
+    /// beside them.
     fn begins_at_once(&self, near: &Neighbours, some: &[usize], factor: f64, bad: &[bool]) -> bool {
         let mut pairs = Vec::new();
         let mut edge = Vec::new();
@@ -216,9 +223,10 @@ impl Light {
         enough && !self.has_halo(near, &edge, step, bad)
     }
 
-    /// Keeps the frames with stray light alone that lost the beam, and not those behind an opaque part of the specimen: they lie beside
-    /// frames with all of the light, or follow one another with a background that has about as much. Frames that are beside no others
-    /// are like the rest of them.
+    /// Keeps the frames with stray light alone that lost the beam, and not those behind an opaque
+    /// part of the specimen: they lie beside frames with all of the light, or follow one another
+    /// with a background that has about as much. Frames that are beside no others are like the rest
+    /// of them.
     pub(super) fn keep_lost(&self, strays: &mut Vec<usize>, near: &Neighbours) {
         let bad = self.flags(strays);
         let is_bright = |frame: &usize| self.levels[*frame] * TOO_BRIGHT >= self.typical;
@@ -239,8 +247,9 @@ impl Light {
         strays.sort_unstable();
     }
 
-    /// Takes frames without beam at the border of the scan for darker ones if the nearest frames are darker than those further away, too:
-    /// an opaque part of the specimen may end there, and few frames lie around.
+    /// Takes frames without beam at the border of the scan for darker ones if the nearest frames
+    /// are darker than those further away, too: an opaque part of the specimen may end there, and
+    /// few frames lie around.
     pub(super) fn doubt_those_at_the_border(&self, near: &Neighbours, found: &mut BadFrames) {
         let bad = self.flags(&found.certain());
         for group in near.groups(&found.without_beam) {
@@ -283,8 +292,8 @@ impl Light {
         at_once
     }
 
-    /// Whether the frames of a split have two levels of light that change at once from frame to frame, as with exposures or gains that
-    /// differ, and the brighter ones have not been `found`.
+    /// Whether the frames of a split have two levels of light that change at once from frame to
+    /// frame, as with exposures or gains that differ, and the brighter ones have not been `found`.
     pub(super) fn has_two_levels(
         &self,
         split: &Split,
@@ -313,8 +322,8 @@ impl Light {
             && self.begins_at_once(near, &split.brighter, TOO_BRIGHT, &bad)
     }
 
-    /// Adds the frames that are darker or brighter than those around. Returns whether the specimen makes as many other frames differ from
-    /// those around: darker ones are no outliers then.
+    /// Adds the frames that are darker or brighter than those around. Returns whether the specimen
+    /// makes as many other frames differ from those around: darker ones are no outliers then.
     pub(super) fn add_outliers(&self, near: &Neighbours, found: &mut BadFrames) -> bool {
         let strays = found.without_beam.clone();
         self.add_runs(near, found);
@@ -325,7 +334,8 @@ impl Light {
         let mut sizes: Vec<f64> = excess.iter().map(|(_, excess)| excess.abs()).collect();
         sizes.sort_by(f64::total_cmp);
         let usual = TIMES * quantile(&sizes, FIFTH);
-        // A specimen does not make light: what is brighter has more than a typical frame. What is darker by itself has light around.
+        // A specimen does not make light: what is brighter has more than a typical frame. What is
+        // darker by itself has light around.
         let possible = |(frame, excess): (usize, f64)| match excess > 0.0 {
             true => self.levels[frame] > BRIGHTER * self.typical,
             false => self.levels[frame] / excess.exp() * TOO_BRIGHT > self.typical,
@@ -379,7 +389,8 @@ impl Light {
         let others = excess.into_iter();
         let others = others.filter(|(frame, _)| named.binary_search(frame).is_err());
         let others: Vec<(usize, f64)> = others.collect();
-        // Where the specimen lets more light pass than at most frames, some frames have half as much.
+        // Where the specimen lets more light pass than at most frames, some frames have half as
+        // much.
         let is_passed = |frame: &usize| {
             let least = (BRIGHTER * self.typical).max(self.levels[*frame] / 2.0);
             let others = others
@@ -402,8 +413,9 @@ impl Light {
         has_contrast
     }
 
-    /// Frames, a tenth of all to four tenths, that differ from all others around far more than these among themselves, and how much, as
-    /// logarithms. As many have one another around, so that they are put aside until all that are left are alike.
+    /// Frames, a tenth of all to four tenths, that differ from all others around far more than
+    /// these among themselves, and how much, as logarithms. As many have one another around, so
+    /// that they are put aside until all that are left are alike.
     fn scattered(&self, near: &Neighbours, bad: &[bool]) -> Vec<(usize, f64)> {
         let judged: Vec<usize> = self.judged.iter().copied().filter(|f| !bad[*f]).collect();
         let is_usual =
@@ -466,7 +478,8 @@ impl Light {
         some
     }
 
-    /// Adds the runs of frames, one after the other in time, that are far darker or brighter than all frames beside them.
+    /// Adds the runs of frames, one after the other in time, that are far darker or brighter than
+    /// all frames beside them.
     fn add_runs(&self, near: &Neighbours, found: &mut BadFrames) {
         let known = self.flags(&found.certain());
         for factor in [1.0 / TOO_BRIGHT, TOO_BRIGHT] {

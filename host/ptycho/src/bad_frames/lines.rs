@@ -1,7 +1,8 @@
-//! Frames in which lines or rectangles of the detector have no counts, or whole lines have far too many, beside pixels that count.
+//! Frames in which lines or rectangles of the detector have no counts, or whole lines have far too
+//! many, beside pixels that count.
 //!
-//! Light ends abruptly there on both sides, and in other frames it does not. The zeros of a wave are no straight lines of many pixels
-//! at once, and the light beside them falls towards them.
+//! Light ends abruptly there on both sides, and in other frames it does not. The zeros of a wave
+//! are no straight lines of many pixels at once, and the light beside them falls towards them.
 
 use crate::data::Scan;
 use ndarray::{Array2, ArrayView2, Axis, s};
@@ -12,25 +13,28 @@ use warpstride_core::system::ScratchError;
 
 /// Fewest pixels of a line, or of a side of a rectangle.
 const LONG: usize = 8;
-/// Fewest counts of a pixel of a frame that the mean of all predicts, so that it is looked at; fewest counts of all pixels.
+/// Fewest counts of a pixel of a frame that the mean of all predicts, so that it is looked at;
+/// fewest counts of all pixels.
 const EXPECTED: f64 = 0.5;
 const COMPLETE: f64 = 50.0;
 /// Largest part of the predicted counts of what is missing.
 const STRAY: f64 = 0.002;
-/// Least logarithm of the chance, to the power of −1, that all pixels are empty if as many are as beside them: a count of an integrating
-/// detector is no photon.
+/// Least logarithm of the chance, to the power of −1, that all pixels are empty if as many are as
+/// beside them: a count of an integrating detector is no photon.
 const UNLIKELY: f64 = 20.0;
 /// Least part of the predicted counts beside it.
 const LIT: f64 = 0.3;
 /// Least part of a rectangle that lacks counts.
 const FILLED: f64 = 0.8;
-/// Part of the predicted counts below which a part is dim in another frame, and how many frames lack all for one in which it is dim.
+/// Part of the predicted counts below which a part is dim in another frame, and how many frames
+/// lack all for one in which it is dim.
 const DIM: f64 = 0.1;
 const TIMES: usize = 2;
 /// Most rectangles that are compared with other frames, those of most frames.
 const MOST: usize = 256;
-/// A hot line has so many times the counts of those beside it, in this share of its pixels, and does not fade: the pixel that a tenth
-/// of the others are below has so large a part of the median. Fewest counts of a pixel.
+/// A hot line has so many times the counts of those beside it, in this share of its pixels, and
+/// does not fade: the pixel that a tenth of the others are below has so large a part of the median.
+/// Fewest counts of a pixel.
 const HOT: f32 = 5.0;
 const OF_LINE: f64 = 0.75;
 const EVEN: f32 = 0.4;

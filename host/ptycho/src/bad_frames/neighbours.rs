@@ -11,7 +11,8 @@ const REACH: f64 = 2.5;
 /// Most frames of a cell that are looked at.
 const MOST_IN_CELL: usize = 64;
 
-/// Neighbours of each frame: the nearest ones or, where most positions are those of other frames, those before and after.
+/// Neighbours of each frame: the nearest ones or, where most positions are those of other frames,
+/// those before and after.
 pub(super) struct Neighbours(Vec<Vec<usize>>);
 
 impl Neighbours {

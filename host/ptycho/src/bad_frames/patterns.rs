@@ -1,4 +1,5 @@
-//! The patterns of the frames, by their counts in cells of the detector that have about the same light in the mean of all frames.
+//! The patterns of the frames, by their counts in cells of the detector that have about the same
+//! light in the mean of all frames.
 
 use super::incomplete::{in_parts, parts};
 use super::light::{Light, Split};
@@ -11,32 +12,35 @@ use warpstride_core::system::ScratchError;
 
 /// Rows, and columns, of cells.
 const SIDE: usize = 8;
-/// Least difference of the shares of light and area of the core, where the pattern is brighter than its mean, by which it differs from
-/// uniform light.
+/// Least difference of the shares of light and area of the core, where the pattern is brighter than
+/// its mean, by which it differs from uniform light.
 const CONTRAST: f64 = 0.05;
-/// Largest part of a frame's counts, and of the light of a typical frame, that may be the beam's in one without beam.
+/// Largest part of a frame's counts, and of the light of a typical frame, that may be the beam's in
+/// one without beam.
 const PATTERN: f64 = 0.1;
 const BEAM: f64 = 0.05;
 /// Largest standard deviation of that part, except in frames with less light than that.
 const CERTAIN: f64 = 0.05;
 /// Standard deviations of photon noise.
 const DEVIATIONS: f64 = 4.0;
-/// Least difference (1 − Σ √(p q) of the shares p and q of light in all cells) of patterns that are unlike, and how many times what a
-/// fifth of all frames exceed it is.
+/// Least difference (1 − Σ √(p q) of the shares p and q of light in all cells) of patterns that are
+/// unlike, and how many times what a fifth of all frames exceed it is.
 const UNLIKE: f64 = 0.1;
 const TIMES: f64 = 4.0;
 const FIFTH: f64 = 0.8;
 /// Fewest neighbours with which a pattern is compared.
 const FEWEST: usize = 3;
 
-/// Contrast below which light is uniform, and what uniform light has by chance, times the square root of its counts.
+/// Contrast below which light is uniform, and what uniform light has by chance, times the square
+/// root of its counts.
 const FLAT: f64 = 0.1;
 const CHANCE: f64 = 4.0;
 /// Cells with more counts than so many times the median, for their area, are cut to that.
 const CUT: f64 = 1.5;
 /// Concordance with the pattern of brighter frames from which on frames have it.
 const LIKE_BRIGHTER: f64 = 0.75;
-/// How many times brighter than stray light with a pattern of its own, such as hot pixels, frames with beam are.
+/// How many times brighter than stray light with a pattern of its own, such as hot pixels, frames
+/// with beam are.
 const FAR: f64 = 300.0;
 
 type Counts = [f64; SIDE * SIDE];
@@ -55,7 +59,8 @@ pub(super) enum BeamOfDarker {
 /// Counts of each frame in cells.
 pub(super) struct Patterns {
     of_frames: Vec<Counts>,
-    /// Counts of each frame in parts of the detector of several sizes; NaN where they are not known.
+    /// Counts of each frame in parts of the detector of several sizes; NaN where they are not
+    /// known.
     in_parts: Vec<Vec<f32>>,
     /// Valid pixels of each cell.
     areas: Counts,
@@ -101,8 +106,9 @@ impl Patterns {
         Ok(all)
     }
 
-    /// Completes the counts of a frame by those of its pixels that are masked, as the light of all frames in each part, and that of the
-    /// valid pixels of this one, say. Parts of which less than a half is seen are not known.
+    /// Completes the counts of a frame by those of its pixels that are masked, as the light of all
+    /// frames in each part, and that of the valid pixels of this one, say. Parts of which less than
+    /// a half is seen are not known.
     fn complete(&mut self, frame: usize, whole: &[f32], seen: &[f32]) {
         let [whole_cells, seen_cells] = [whole, seen].map(in_cells);
         let of_mean = total(&self.of_frames[frame]) / total(&seen_cells).max(1e-300);
@@ -122,7 +128,8 @@ impl Patterns {
         }
     }
 
-    /// Takes the pattern of the frames that have about as much light as a typical one for the beam's.
+    /// Takes the pattern of the frames that have about as much light as a typical one for the
+    /// beam's.
     pub(super) fn take_typical(&mut self, light: &Light) {
         let usual: Vec<&Counts> = (light.judged.iter())
             .filter(|frame| light.is_typical(**frame))
@@ -178,8 +185,9 @@ impl Patterns {
         (0..SIDE * SIDE).filter(|cell| self.areas[*cell] > 0.0)
     }
 
-    /// Whether light is uniform, apart from photon noise: how much more of the counts than of the area is in the cells that are brighter
-    /// than the mean. Single cells with far more counts than the others, as hot pixels make them, are cut.
+    /// Whether light is uniform, apart from photon noise: how much more of the counts than of the
+    /// area is in the cells that are brighter than the mean. Single cells with far more counts than
+    /// the others, as hot pixels make them, are cut.
     fn is_flat(&self, counts: &Counts) -> bool {
         let densities = self.cells().map(|cell| self.density(counts, cell));
         let middle = median(densities.collect());
@@ -193,8 +201,8 @@ impl Patterns {
         more.sum::<f64>() < FLAT + CHANCE / all.sqrt()
     }
 
-    /// The probability that a cell that is brighter than the mean of `model` has more of `counts` than one that is not: a half if
-    /// the patterns have nothing to do with one another.
+    /// The probability that a cell that is brighter than the mean of `model` has more of `counts`
+    /// than one that is not: a half if the patterns have nothing to do with one another.
     fn concordance(&self, counts: &Counts, model: &Counts) -> f64 {
         let mean = total(model) / total(&self.areas).max(1.0);
         let (bright, dark): (Vec<usize>, Vec<usize>) =
@@ -213,8 +221,8 @@ impl Patterns {
         more / (bright.len() * dark.len()).max(1) as f64
     }
 
-    /// Frames whose counts do not have the pattern of the beam. Frames with about as much light as a typical one that have another
-    /// pattern are none of them: the beam is displaced.
+    /// Frames whose counts do not have the pattern of the beam. Frames with about as much light as
+    /// a typical one that have another pattern are none of them: the beam is displaced.
     pub(super) fn strays(&self, light: &Light) -> Vec<usize> {
         let mean = 1.0 / total(&self.areas).max(1.0);
         let core: Vec<usize> = (0..SIDE * SIDE)
@@ -246,7 +254,8 @@ impl Patterns {
         light.judged.iter().copied().filter(is_stray).collect()
     }
 
-    /// Frames of `some` that do not have the pattern of the beam for certain, as few counts are compatible with it.
+    /// Frames of `some` that do not have the pattern of the beam for certain, as few counts are
+    /// compatible with it.
     pub(super) fn without_pattern(&self, some: &[usize]) -> Vec<usize> {
         let has = |frame: &usize| {
             let counts = &self.of_frames[*frame];
@@ -261,7 +270,8 @@ impl Patterns {
         difference(counts, &self.areas) > UNLIKE + noise
     }
 
-    /// Frames whose pattern is unlike that of the frames around, apart from those that are known already, with which none is compared.
+    /// Frames whose pattern is unlike that of the frames around, apart from those that are known
+    /// already, with which none is compared.
     pub(super) fn unlike(&self, light: &Light, near: &Neighbours, known: &[usize]) -> Vec<usize> {
         let known = self.flags(known);
         let judged = light.judged.iter().filter(|frame| !known[**frame]);
@@ -293,8 +303,9 @@ impl Patterns {
         unlike.map(|(frame, _)| frame).collect()
     }
 
-    /// Frames in which a part of the detector is missing, apart from those that are known already; some are perhaps `unlike` others. The
-    /// pattern of typical frames is that of the others afterwards.
+    /// Frames in which a part of the detector is missing, apart from those that are known already;
+    /// some are perhaps `unlike` others. The pattern of typical frames is that of the others
+    /// afterwards.
     pub(super) fn incomplete(
         &mut self,
         light: &Light,

@@ -1,7 +1,8 @@
 //! Frames that are shifted by whole pixels against the others, as after a slip of the readout.
 //!
-//! The centres of mass of patterns differ by what the specimen refracts, by any fraction of a pixel. Two groups of them that are apart
-//! by a whole number of pixels, and far narrower than that, are no refraction.
+//! The centres of mass of patterns differ by what the specimen refracts, by any fraction of a
+//! pixel. Two groups of them that are apart by a whole number of pixels, and far narrower than
+//! that, are no refraction.
 
 use super::{median, quantile};
 use crate::data::Scan;
@@ -10,13 +11,15 @@ use warpstride_core::system::ScratchError;
 
 /// Fewest frames of a group.
 const FEWEST: usize = 3;
-/// Largest difference of the distance of the groups from a whole number of pixels, and largest such number.
+/// Largest difference of the distance of the groups from a whole number of pixels, and largest such
+/// number.
 const WHOLE: f64 = 0.15;
 const FARTHEST: f64 = 4.0;
-/// An absorber's edges move the light, too: nothing is judged if a tenth of the frames has so many times
-/// the light of another tenth, and no group is shifted that differs as much from the other.
+/// An absorber's edges move the light, too: nothing is judged if a tenth of the frames has so many
+/// times the light of another tenth, and no group is shifted that differs as much from the other.
 const ABSORBS: f64 = 2.0;
-/// Least gap between the groups, in pixels and as a multiple of the largest standard deviation in one.
+/// Least gap between the groups, in pixels and as a multiple of the largest standard deviation in
+/// one.
 const GAP: (f64, f64) = (0.3, 1.5);
 
 /// Finds frames of a far field in the smaller group, of those with counts.
@@ -74,7 +77,8 @@ pub(super) fn find(scan: &Scan, known: &[usize]) -> Result<Vec<usize>, ScratchEr
     Ok(found)
 }
 
-/// The frames of the smaller one of two groups of places that are apart by whole pixels, if there are two.
+/// The frames of the smaller one of two groups of places that are apart by whole pixels, if there
+/// are two.
 fn smaller_group(mut places: Vec<(f64, usize)>) -> Vec<usize> {
     places.sort_by(|a, b| a.0.total_cmp(&b.0));
     let gap = |at: &usize| places[*at].0 - places[*at - 1].0;

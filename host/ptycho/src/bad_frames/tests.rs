@@ -1,4 +1,5 @@
-//! Frames that lost the beam are found, and those of absorbing specimens are not, in scans that are computed here.
+//! Frames that lost the beam are found, and those of absorbing specimens are not, in scans that are
+//! computed here.
 
 use super::{BadFrames, merged};
 use crate::data::{Geometry, Mask, Propagation, Scan};
@@ -23,8 +24,9 @@ fn random(n: usize) -> f64 {
     (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Frames of a raster with so many photons in the beam, of a specimen that transmits this part of the amplitude at (row, column) and
-/// shifts phases a little; the beam has this part of its photons in each frame. Counts are rounded at random.
+/// Frames of a raster with so many photons in the beam, of a specimen that transmits this part of
+/// the amplitude at (row, column) and shifts phases a little; the beam has this part of its photons
+/// in each frame. Counts are rounded at random.
 fn frames(
     photons: f64,
     transmitted: impl Fn(f64, f64) -> f64,

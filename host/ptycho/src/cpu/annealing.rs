@@ -11,7 +11,8 @@ use crate::refinement::{FrameParameters, Trials};
 use rayon::prelude::*;
 use warpstride_fft::Real;
 
-/// The best trial of every frame, counted from 1; 0 where none is better than `part` of the present position.
+/// The best trial of every frame, counted from 1; 0 where none is better than `part` of the present
+/// position.
 pub(super) fn best_trials<T: Real>(
     engine: &CpuEngine<T>,
     parameters: &FrameParameters,

@@ -2,10 +2,10 @@
 //! Menzel & Guizar-Sicairos 2018), ePIE (Maiden & Rodenburg 2009) and rPIE (Maiden, Johnson & Li
 //! 2017).
 //!
-//! Of every frame of a batch: `ψ = S[P]·O`, `Ψ = F ψ`, `χ = F⁻¹[Ψ (√I/√I_model − 1)]` (0 where masked).
-//! Directions of the batch, with `W = Σ|S[P]|²` on the object and V = Σ|O|² on the probe:
-//! `ΔO = Σ conj(S[P]) χ / D(W)`, `ΔP = Σ S⁻¹[conj(O) χ] / D(V)`, where D(W) = √(W² + (0.1 max W)²) for
-//! LSQ-ML and (1−α) W + α max W for ePIE (α = 1) and rPIE. Both use the old object and probe.
+//! Of every frame of a batch: `ψ = S[P]·O`, `Ψ = F ψ`, `χ = F⁻¹[Ψ (√I/√I_model − 1)]` (0 where
+//! masked). Directions of the batch, with `W = Σ|S[P]|²` on the object and V = Σ|O|² on the probe:
+//! `ΔO = Σ conj(S[P]) χ / D(W)`, `ΔP = Σ S⁻¹[conj(O) χ] / D(V)`, where D(W) = √(W² + (0.1 max W)²)
+//! for LSQ-ML and (1−α) W + α max W for ePIE (α = 1) and rPIE. Both use the old object and probe.
 
 mod steps;
 pub(in crate::cpu) mod sums;

@@ -1,6 +1,7 @@
-//! The detector together with several object modes and with a variable probe: both parts explain the frames better than either
-//! alone, runs resume with the same bits, and nothing becomes NaN in many iterations past convergence. Derivatives and
-//! adjoints of these models are those of `likelihood/tests`.
+//! The detector together with several object modes and with a variable probe: both parts explain
+//! the frames better than either alone, runs resume with the same bits, and nothing becomes NaN in
+//! many iterations past convergence. Derivatives and adjoints of these models are those of
+//! `likelihood/tests`.
 
 use super::CpuEngine;
 use crate::{

@@ -1,5 +1,5 @@
-//! Products of complex numbers in vectors. CPUs with fused multiply-add use it, so the bits depend on
-//! the instruction set, as those of rustfft do; they do not depend on where a row begins.
+//! Products of complex numbers in vectors. CPUs with fused multiply-add use it, so the bits depend
+//! on the instruction set, as those of rustfft do; they do not depend on where a row begins.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use num_complex::Complex;

@@ -1,4 +1,5 @@
-//! The detector's model on the CPU: G ∗ S + b of a frame, and what it needs beside it; see [`crate::Detector`].
+//! The detector's model on the CPU: G ∗ S + b of a frame, and what it needs beside it; see
+//! [`crate::Detector`].
 
 mod projection;
 mod sums;
@@ -23,7 +24,8 @@ pub(super) use sums::PixelSums;
 pub(super) struct CpuDetector<T> {
     /// Rows and columns.
     shape: [usize; 2],
-    /// Weights along rows' direction and columns' direction, in the order of values; none without blur.
+    /// Weights along rows' direction and columns' direction, in the order of values; none without
+    /// blur.
     kernels: Option<[AxisKernel<T>; 2]>,
     /// Photons.
     background: Vec<T>,
@@ -113,7 +115,8 @@ impl<T: Real> CpuDetector<T> {
         }
     }
 
-    /// The amplitude with which that of the model is compared: √(I + min(1, b)/4) where there is a background.
+    /// The amplitude with which that of the model is compared: √(I + min(1, b)/4) where there is a
+    /// background.
     #[inline]
     pub(super) fn amplitude(&self, pixel: usize, magnitude: f32) -> f64 {
         let magnitude = f64::from(magnitude);
@@ -129,8 +132,8 @@ impl<T: Real> CpuDetector<T> {
         self.background[pixel]
     }
 
-    /// Writes the measured intensities G ∗ `scale` Σ|f|² + b of `spectra` (mode, column, row) to `intensities`, and returns the
-    /// deviations from `magnitudes` and Σ w (√I_model − √I)²/Σ w.
+    /// Writes the measured intensities G ∗ `scale` Σ|f|² + b of `spectra` (mode, column, row) to
+    /// `intensities`, and returns the deviations from `magnitudes` and Σ w (√I_model − √I)²/Σ w.
     pub(super) fn compare(
         &self,
         spectra: &[Complex<T>],
@@ -143,9 +146,10 @@ impl<T: Real> CpuDetector<T> {
         model_deviation::compare_measured(intensities, magnitudes)
     }
 
-    /// Replaces measured intensities of the model by `scale` times the factors w (a/√I_model − 1) on the waves f, for engines by
-    /// mini-batches. The factors of the gradient are blurred, G ∗ [w (a/√I_model − 1)]; those without it are preconditioned by G⁻¹,
-    /// which G allows, as its Fourier transform is positive but for rounding, and take fewer iterations.
+    /// Replaces measured intensities of the model by `scale` times the factors w (a/√I_model − 1)
+    /// on the waves f, for engines by mini-batches. The factors of the gradient are blurred, G ∗ [w
+    /// (a/√I_model − 1)]; those without it are preconditioned by G⁻¹, which G allows, as its
+    /// Fourier transform is positive but for rounding, and take fewer iterations.
     pub(super) fn factors(&self, magnitudes: &[f32], scale: T, measured: &mut [T]) {
         for (pixel, (value, magnitude)) in measured.iter_mut().zip(magnitudes).enumerate() {
             *value = if *magnitude < 0.0 {
@@ -158,7 +162,8 @@ impl<T: Real> CpuDetector<T> {
         }
     }
 
-    /// What the loss of a `noise` compares with the model: the root of the counts, of amplitudes corrected for the background.
+    /// What the loss of a `noise` compares with the model: the root of the counts, of amplitudes
+    /// corrected for the background.
     #[inline]
     pub(super) fn root(&self, noise: Noise, pixel: usize, magnitude: f32) -> f64 {
         match noise {

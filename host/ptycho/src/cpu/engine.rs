@@ -51,7 +51,8 @@ pub(super) fn frames_together<T>(waves: usize) -> usize {
 
 /// A projection engine on the CPU in precision `T`.
 pub struct CpuEngine<T: Real> {
-    /// The ranks among which the frames are divided; each has the counts of all frames, but only its own exit waves.
+    /// The ranks among which the frames are divided; each has the counts of all frames, but only
+    /// its own exit waves.
     pub(super) ranks: Ranks,
     pub(super) layout: Layout,
     /// Transforms that shift probes.
@@ -86,7 +87,8 @@ pub struct CpuEngine<T: Real> {
     bound: f64,
     /// Power to which the probe is scaled, photons.
     power: f64,
-    /// Ψ, unnormalised detector waves of the exit waves (frame, wave, column, row) of this rank's frames.
+    /// Ψ, unnormalised detector waves of the exit waves (frame, wave, column, row) of this rank's
+    /// frames.
     spectra: Vec<Complex<T>>,
     /// Exit waves ψ (frame, wave, row, column) of the current iteration and this rank's frames.
     pub(super) exit: Vec<Complex<T>>,
@@ -98,7 +100,8 @@ impl<T: Real> CpuEngine<T> {
     /// Initialises the engine with the start values.
     ///
     /// # Panics
-    /// The problem has its magnitudes in a temporary file that cannot be read; [`CpuEngine::among`] returns the error.
+    /// The problem has its magnitudes in a temporary file that cannot be read; [`CpuEngine::among`]
+    /// returns the error.
     #[must_use]
     pub fn new(problem: &Problem) -> Self {
         match Self::among(problem, Ranks::alone()) {
@@ -107,9 +110,9 @@ impl<T: Real> CpuEngine<T> {
         }
     }
 
-    /// Like [`CpuEngine::new`], for one of several ranks, which divide the frames among them. Every rank has an engine
-    /// for the same problem and calls the same operations. Object and probe have the same bits as with one rank, if there are at
-    /// most twelve.
+    /// Like [`CpuEngine::new`], for one of several ranks, which divide the frames among them. Every
+    /// rank has an engine for the same problem and calls the same operations. Object and probe have
+    /// the same bits as with one rank, if there are at most twelve.
     ///
     /// # Errors
     /// The problem has its magnitudes in a temporary file that cannot be read.

@@ -1,6 +1,6 @@
 //! Projection engines at exact positions: exit waves ψ = √c S\[P\]·O with each frame's own shifted
-//! probe and intensity scale c. The updates go through the frames a few at a time, so that only their
-//! shifted probes are in memory.
+//! probe and intensity scale c. The updates go through the frames a few at a time, so that only
+//! their shifted probes are in memory.
 
 use super::batch_engine::sums::{
     add_object_sums, add_probe_sums, divide, for_each_window_value, inverse_layers,
@@ -122,9 +122,9 @@ pub(super) fn object_update<T: Real>(
     Ok(())
 }
 
-/// P ← P + Σ √c S⁻¹\[conj(O) (ψ − √c S\[P\] O)\]/D(c_p + V), V = Σ c |O|², D as in LSQ-ML. The shifts do not
-/// commute with |O|², so the quotient of the sums themselves would not keep a P that fits, and without
-/// the floor of D single bright pixels of O would make it diverge.
+/// P ← P + Σ √c S⁻¹\[conj(O) (ψ − √c S\[P\] O)\]/D(c_p + V), V = Σ c |O|², D as in LSQ-ML. The
+/// shifts do not commute with |O|², so the quotient of the sums themselves would not keep a P that
+/// fits, and without the floor of D single bright pixels of O would make it diverge.
 pub(super) fn probe_update<T: Real>(
     engine: &mut CpuEngine<T>,
     step: &Step,

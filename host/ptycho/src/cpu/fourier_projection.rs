@@ -1,8 +1,9 @@
 //! The exit-wave update in Fourier space: reflect, project onto the data, combine.
 //!
-//! The state is Ψ = F ψ, with F the propagation to the detector, in the far field a Fourier transform. As F is linear, F[(1−c) ψ + c P·O] = (1−c) Ψ + c F[P·O] and
-//! Ψ ← (1−a−b) Ψ + a F[P·O] + b Π[…]. This needs one forward transform of P·O and one inverse
-//! transform of Ψ, and also yields |F[P·O]|² for err_phot and R.
+//! The state is Ψ = F ψ, with F the propagation to the detector, in the far field a Fourier
+//! transform. As F is linear, F[(1−c) ψ + c P·O] = (1−c) Ψ + c F[P·O] and Ψ ← (1−a−b) Ψ + a F[P·O] +
+//! b Π[…]. This needs one forward transform of P·O and one inverse transform of Ψ, and also yields |F[P·O]|²
+//! for err_phot and R.
 //!
 //! The arrays of one frame stay in the L2 cache during its step: P·O and its spectrum, Ψ, the
 //! magnitudes and those of the reflected wave, 3 times 8 and 2 times 4 bytes per pixel in single

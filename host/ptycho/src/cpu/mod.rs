@@ -1,7 +1,7 @@
 //! CPU back end: the reference for tests of the GPU, and fast in its own right.
 //!
-//! The order of every sum is independent of the number of threads and of ranks ([`super::Ranks`]), so that the same input
-//! gives the same bits on any computer with the same arithmetic.
+//! The order of every sum is independent of the number of threads and of ranks ([`super::Ranks`]),
+//! so that the same input gives the same bits on any computer with the same arithmetic.
 
 mod annealing;
 mod batch_engine;
@@ -46,8 +46,8 @@ pub use engine::CpuEngine;
 use super::{Engine, Precision, Problem, Ranks};
 use warpstride_core::system::ScratchError;
 
-/// [`CpuEngine::among`] in a precision, as a trait object. It is compiled once, in this crate, and not again in every program
-/// that uses it.
+/// [`CpuEngine::among`] in a precision, as a trait object. It is compiled once, in this crate, and
+/// not again in every program that uses it.
 ///
 /// # Errors
 /// Like [`CpuEngine::among`].

@@ -1,9 +1,10 @@
 //! The forward model of one frame: the probe shifted to the frame's position, the exit waves, their
 //! spectra, and how they deviate from the counts.
 //!
-//! A frame at a position with the integer corner r and the fraction f has the exit waves
-//! ψ_m = S_f[P_m] · O(window at r), where S_f shifts by f pixels with a phase ramp in Fourier space
-//! and is unitary, so its adjoint is the shift by −f. They are moved by f; the propagation to a near field shifts them back.
+//! A frame at a position with the integer corner r and the fraction f has the exit waves ψ_m =
+//! S_f[P_m] · O(window at r), where S_f shifts by f pixels with a phase ramp in Fourier space and
+//! is unitary, so its adjoint is the shift by −f. They are moved by f; the propagation to a near
+//! field shifts them back.
 
 use super::detector::CpuDetector;
 use super::engine::CpuEngine;
@@ -33,8 +34,9 @@ pub(super) fn model_spectra<T: Real>(
     }
 }
 
-/// Writes the model intensities `scale` · Σ|f|² of `scratch.model`, as the `detector` measures them, to `scratch.factor`, and
-/// returns the deviations from `magnitudes` (column, row) and Σ w (√I_model − √I)²/Σ w.
+/// Writes the model intensities `scale` · Σ|f|² of `scratch.model`, as the `detector` measures
+/// them, to `scratch.factor`, and returns the deviations from `magnitudes` (column, row) and Σ w
+/// (√I_model − √I)²/Σ w.
 pub(super) fn compare<T: Real>(
     magnitudes: &[f32],
     scale: T,

@@ -190,8 +190,8 @@ impl<T: Real> pulp::NullaryFnOnce for CompareMeasured<'_, T> {
     }
 }
 
-/// The deviations of `measured` intensities of the model, photons, from `magnitudes`, both (column, row), and Σ w (√I_model −
-/// √I)²/Σ w.
+/// The deviations of `measured` intensities of the model, photons, from `magnitudes`, both (column,
+/// row), and Σ w (√I_model − √I)²/Σ w.
 pub(super) fn compare_measured<T: Real>(measured: &[T], magnitudes: &[f32]) -> (FrameModel, f64) {
     with_mean(vectorised(CompareMeasured {
         measured,
@@ -206,8 +206,8 @@ fn with_mean(sums: [f64; MODEL_SUMS]) -> (FrameModel, f64) {
     (frame_model(sums), mean)
 }
 
-/// Writes the model intensities `scale` · Σ|f|² of `spectra` (mode, column, row) to `intensities`, and
-/// returns the deviations from `magnitudes` (column, row) and Σ w (√I_model − √I)²/Σ w.
+/// Writes the model intensities `scale` · Σ|f|² of `spectra` (mode, column, row) to `intensities`,
+/// and returns the deviations from `magnitudes` (column, row) and Σ w (√I_model − √I)²/Σ w.
 pub(super) fn compare<T: Real>(
     spectra: &[Complex<T>],
     magnitudes: &[f32],

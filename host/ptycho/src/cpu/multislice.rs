@@ -8,7 +8,8 @@
 //! gradients  g_{O_s} = Σ conj(ψ_s) χ_s,   g_P = Σ S⁻¹[conj(O_1) χ_1],   of Δz_s: Re⟨A_s[iκ F(ψ_s O_s)], conj(O_{s+1}) χ_{s+1}⟩
 //! ```
 //!
-//! A_s⁻ is the adjoint, with conj(exp(iκΔz)). The sums on a slice are those of a thin object with ψ_s for the probe and χ_s for χ.
+//! A_s⁻ is the adjoint, with conj(exp(iκΔz)). The sums on a slice are those of a thin object with
+//! ψ_s for the probe and χ_s for χ.
 
 mod batches;
 mod likelihood;
@@ -93,7 +94,8 @@ fn medium<'a, T: Real>(scratch: &'a mut Scratch<T>, fft: &'a TransposedFft2<T>) 
     }
 }
 
-/// Takes χ (frame, mode, row, column) from slice `gap` + 1 to slice `gap`; with `distance` the sums [Re⟨c, χ⟩, |c|²] of each frame.
+/// Takes χ (frame, mode, row, column) from slice `gap` + 1 to slice `gap`; with `distance` the sums
+/// [Re⟨c, χ⟩, |c|²] of each frame.
 pub(super) fn step_back<T: Real>(
     engine: &CpuEngine<T>,
     frames: &[u32],
@@ -150,8 +152,9 @@ pub(super) fn step_back<T: Real>(
         .collect()
 }
 
-/// First-order change of a frame's exit wave in one mode, (row, column), along changes of the slices and of the probe: writes it to
-/// `change`, which has the change of the shifted probe (zeros: none). `incident(s)` is the wave at slice s.
+/// First-order change of a frame's exit wave in one mode, (row, column), along changes of the
+/// slices and of the probe: writes it to `change`, which has the change of the shifted probe
+/// (zeros: none). `incident(s)` is the wave at slice s.
 pub(super) fn exit_change<'a, T: Real>(
     engine: &CpuEngine<T>,
     corner: [u32; 2],

@@ -6,8 +6,10 @@ use crate::normalisation::normalisation;
 use num_complex::Complex;
 use warpstride_fft::Real;
 
-/// Normalises to the total power that is given with the number of slices, which share the inverse factor, or only mixes modes if it is not given; `momentum` and what
-/// else there is on the probe (`others`) along with it. Unless it `mixes`, modes are scaled only. Returns the factor on the probe.
+/// Normalises to the total power that is given with the number of slices, which share the inverse
+/// factor, or only mixes modes if it is not given; `momentum` and what else there is on the probe
+/// (`others`) along with it. Unless it `mixes`, modes are scaled only. Returns the factor on the
+/// probe.
 pub(super) fn normalise<T: Real>(
     object: &mut [Complex<T>],
     probe: &mut [Complex<T>],

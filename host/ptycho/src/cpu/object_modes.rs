@@ -7,7 +7,8 @@ use crate::normalisation::normalisation;
 use num_complex::Complex;
 use warpstride_fft::Real;
 
-/// Makes them orthogonal, with what else there is on the object; the exit waves of projection engines would no longer fit.
+/// Makes them orthogonal, with what else there is on the object; the exit waves of projection
+/// engines would no longer fit.
 pub(super) fn orthogonalise<T: Real>(engine: &mut CpuEngine<T>) {
     let CpuEngine {
         layout,

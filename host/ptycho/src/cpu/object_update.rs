@@ -1,8 +1,8 @@
 //! Object update O ← [c_o O + Σ conj(P) ψ] / [c_o + Σ |P|²], in bands of object rows.
 //!
 //! Frames are added a few at a time, while their exit waves are still in a cache. Each pixel sums
-//! over the frames of a part in order, and the parts are added along a fixed tree, so neither the number of threads
-//! nor that of frames at a time nor that of ranks changes a bit.
+//! over the frames of a part in order, and the parts are added along a fixed tree, so neither the
+//! number of threads nor that of frames at a time nor that of ranks changes a bit.
 
 use super::complex_products::add_conjugate_products;
 use super::part_sums::{BAND, ObjectPart};
@@ -27,7 +27,8 @@ pub(super) struct ObjectSums<T> {
 }
 
 impl<T: Real> ObjectSums<T> {
-    /// Sums over no frames, for this probe (mode, row, column) and a scan that is divided into `parts`.
+    /// Sums over no frames, for this probe (mode, row, column) and a scan that is divided into
+    /// `parts`.
     pub(super) fn new(layout: &Layout, probe: &[Complex<T>], parts: &Parts) -> Self {
         Self {
             power: mode_power(probe, layout.modes, layout.pixels()),
@@ -37,7 +38,8 @@ impl<T: Real> ObjectSums<T> {
         }
     }
 
-    /// Adds `frames`, the next ones of this rank, with the exit waves `exit` (frame, mode, row, column) of these frames alone.
+    /// Adds `frames`, the next ones of this rank, with the exit waves `exit` (frame, mode, row,
+    /// column) of these frames alone.
     pub(super) fn add(
         &mut self,
         layout: &Layout,

@@ -1,5 +1,5 @@
-//! Sums over the frames of a part, on the object and on the probe: added to those of other parts, and sent to other
-//! ranks.
+//! Sums over the frames of a part, on the object and on the probe: added to those of other parts,
+//! and sent to other ranks.
 
 use super::window::Layout;
 use crate::ranks::Summand;
@@ -57,8 +57,9 @@ impl<T: Real> ObjectPart<T> {
         Self::zeros(layout.object_layers, rows, columns)
     }
 
-    /// Calls `work(layer, band, numerators, weights)` with the numerators of each band of rows, and with its weights for the first
-    /// layer, which are the same for all of them; for others with scratch memory.
+    /// Calls `work(layer, band, numerators, weights)` with the numerators of each band of rows, and
+    /// with its weights for the first layer, which are the same for all of them; for others with
+    /// scratch memory.
     pub(super) fn for_each_band(
         &mut self,
         work: impl Fn(usize, usize, &mut [Complex<T>], &mut [T]) + Sync,
@@ -87,7 +88,8 @@ impl<T: Real> ObjectPart<T> {
         }
     }
 
-    /// Numerators (layer, row, column) and weights (row, column) on the whole object, of this shape (row, column).
+    /// Numerators (layer, row, column) and weights (row, column) on the whole object, of this shape
+    /// (row, column).
     pub(super) fn whole(self, [height, width]: [usize; 2]) -> (Vec<Complex<T>>, Vec<T>) {
         let all = self.within(0..height, 0..width);
         (all.numerators, all.weights)
@@ -180,7 +182,8 @@ impl<T: Real> Summand for ObjectPart<T> {
     }
 }
 
-/// Numerators (mode, row, column) and weights (row, column) on the probe, or numerators in another order.
+/// Numerators (mode, row, column) and weights (row, column) on the probe, or numerators in another
+/// order.
 pub(super) struct ProbePart<T> {
     pub(super) numerators: Vec<Complex<T>>,
     pub(super) weights: Vec<T>,

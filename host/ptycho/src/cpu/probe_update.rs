@@ -33,9 +33,9 @@ pub(super) fn probe_update<T: Real>(
     Ok(())
 }
 
-/// The sums of this rank's parts, `together` frames at a time. Each pixel sums over the frames of a part in order, from the
-/// last one on, because the exit waves of the last ones are still in a cache; neither the number of threads
-/// nor that of frames at a time changes a bit.
+/// The sums of this rank's parts, `together` frames at a time. Each pixel sums over the frames of a
+/// part in order, from the last one on, because the exit waves of the last ones are still in a
+/// cache; neither the number of threads nor that of frames at a time changes a bit.
 pub(super) fn sums<T: Real>(
     layout: &Layout,
     parts: &Parts,

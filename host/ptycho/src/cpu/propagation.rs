@@ -1,12 +1,15 @@
-//! Propagation of exit waves to the detector and back: a Fourier transform for far fields, and Fresnel propagation for near fields.
+//! Propagation of exit waves to the detector and back: a Fourier transform for far fields, and
+//! Fresnel propagation for near fields.
 //!
-//! Both are unitary but for the scale 1/√(rows · columns), which [`Propagator::scale`] has and callers apply. Detector waves are
-//! transposed, (column, row), and have the frame's pixel (rows/2, columns/2) at (0, 0). Transforms that shift probes by fractions of
-//! a pixel, or that limit their spectra, are plain Fourier transforms.
+//! Both are unitary but for the scale 1/√(rows · columns), which [`Propagator::scale`] has and
+//! callers apply. Detector waves are transposed, (column, row), and have the frame's pixel (rows/2,
+//! columns/2) at (0, 0). Transforms that shift probes by fractions of a pixel, or that limit their
+//! spectra, are plain Fourier transforms.
 //!
-//! A frame whose position has the fraction f has the product of its shifted probe and the object, S_f\[P\]·O: the exit wave, moved
-//! by f. The far field's intensities do not depend on that, but the near field's do: the beam stays where it is, and the object
-//! moves. There the wave is shifted back by S_−f, of which the propagation is a product in Fourier space.
+//! A frame whose position has the fraction f has the product of its shifted probe and the object,
+//! S_f\[P\]·O: the exit wave, moved by f. The far field's intensities do not depend on that, but
+//! the near field's do: the beam stays where it is, and the object moves. There the wave is shifted
+//! back by S_−f, of which the propagation is a product in Fourier space.
 
 use super::shift::{Ramps, frequency};
 use crate::NearField;
@@ -28,7 +31,8 @@ struct Near<T> {
 }
 
 impl<T: Real> Propagator<T> {
-    /// Propagates by the transforms of `fft` for `shape` (rows, columns); to the far field without `near_field`.
+    /// Propagates by the transforms of `fft` for `shape` (rows, columns); to the far field without
+    /// `near_field`.
     pub(super) fn new(
         fft: TransposedFft2<T>,
         [rows, columns]: [usize; 2],
@@ -55,8 +59,8 @@ impl<T: Real> Propagator<T> {
         self.fft.scale()
     }
 
-    /// Propagates `wave` (row, column), S_f\[P\]·O of a frame with the fraction f of a pixel (rows, columns), to `at_detector`
-    /// (column, row), unnormalised; overwrites `wave`.
+    /// Propagates `wave` (row, column), S_f\[P\]·O of a frame with the fraction f of a pixel (rows,
+    /// columns), to `at_detector` (column, row), unnormalised; overwrites `wave`.
     pub(super) fn forward(
         &self,
         wave: &mut [Complex<T>],
@@ -72,9 +76,10 @@ impl<T: Real> Propagator<T> {
         }
     }
 
-    /// Like [`Propagator::forward`] for the derivative of a frame's detector wave by its position along `axis` (0 rows, 1 columns):
-    /// `wave` is the derivative of S_f\[P\] times O, and `model` (column, row) the detector wave, unnormalised. In the near field
-    /// the derivative of S_−f is added, (2πi k/n) of the detector wave's spectrum.
+    /// Like [`Propagator::forward`] for the derivative of a frame's detector wave by its position
+    /// along `axis` (0 rows, 1 columns): `wave` is the derivative of S_f\[P\] times O, and `model`
+    /// (column, row) the detector wave, unnormalised. In the near field the derivative of S_−f is
+    /// added, (2πi k/n) of the detector wave's spectrum.
     pub(super) fn forward_derivative(
         &self,
         wave: &mut [Complex<T>],
@@ -102,8 +107,8 @@ impl<T: Real> Propagator<T> {
         }
     }
 
-    /// Propagates `at_detector` (column, row) back to `wave` (row, column), unnormalised, by the adjoint of
-    /// [`Propagator::forward`]; overwrites `at_detector`.
+    /// Propagates `at_detector` (column, row) back to `wave` (row, column), unnormalised, by the
+    /// adjoint of [`Propagator::forward`]; overwrites `at_detector`.
     pub(super) fn inverse(
         &self,
         at_detector: &mut [Complex<T>],
@@ -115,8 +120,8 @@ impl<T: Real> Propagator<T> {
         self.fft.inverse(at_detector, wave, scratch);
     }
 
-    /// Like [`Propagator::inverse`], but writes `wave` once, row after row, which is faster if it is not in a cache; overwrites
-    /// `at_detector` and `work`, of the same size.
+    /// Like [`Propagator::inverse`], but writes `wave` once, row after row, which is faster if it
+    /// is not in a cache; overwrites `at_detector` and `work`, of the same size.
     pub(super) fn inverse_in_order(
         &self,
         at_detector: &mut [Complex<T>],
@@ -156,7 +161,8 @@ impl<T: Real> Near<T> {
         Ramps::of_shape([self.rows, self.columns], fraction)
     }
 
-    /// From the spectrum of S_f\[P\]·O, or of its derivative, to that of the detector wave: shifts back and propagates.
+    /// From the spectrum of S_f\[P\]·O, or of its derivative, to that of the detector wave: shifts
+    /// back and propagates.
     fn apply(&self, spectrum: &mut [Complex<T>], fraction: [f64; 2]) {
         let pairs = spectrum.iter_mut().zip(&self.factors);
         pairs.for_each(|(v, k)| *v *= *k);

@@ -1,4 +1,5 @@
-//! Mini-batches of the regions of a scan, each with a copy of object and probe ([`crate::regions`]).
+//! Mini-batches of the regions of a scan, each with a copy of object and probe
+//! ([`crate::regions`]).
 
 use super::batch_engine::update;
 use super::engine::BatchState;

@@ -1,4 +1,5 @@
-//! Probes that are shifted by fractions of a pixel: S_f multiplies a spectrum by a phase ramp; it is unitary, so its adjoint is S_{−f}.
+//! Probes that are shifted by fractions of a pixel: S_f multiplies a spectrum by a phase ramp; it
+//! is unitary, so its adjoint is S_{−f}.
 
 use super::window::Layout;
 use num_complex::Complex;
@@ -36,7 +37,8 @@ impl<T: Real> Ramps<T> {
     }
 }
 
-/// The phase ramps of the points of a frame's exposure, and the root of the share of the light that each of them has.
+/// The phase ramps of the points of a frame's exposure, and the root of the share of the light that
+/// each of them has.
 pub(super) struct PointRamps<T> {
     points: Vec<Ramps<T>>,
     root: T,
@@ -138,8 +140,8 @@ pub(super) fn shifted<T: Real>(
     }
 }
 
-/// Writes the derivative of the layer, shifted to `point`, by the shift along `axis` to `scratch.wave`; `spectrum`
-/// is the layer's unnormalised transform.
+/// Writes the derivative of the layer, shifted to `point`, by the shift along `axis` to
+/// `scratch.wave`; `spectrum` is the layer's unnormalised transform.
 pub(super) fn shifted_derivative<T: Real>(
     spectrum: &[Complex<T>],
     ramps: &PointRamps<T>,
@@ -169,8 +171,8 @@ pub(super) fn shifted_derivative<T: Real>(
     fft.inverse(to, &mut scratch.wave, &mut scratch.fft);
 }
 
-/// Adds the unnormalised transform of `scratch.wave`, shifted back from `point` and with its factor, to `sum` (column, row): the
-/// adjoint of [`shifted`].
+/// Adds the unnormalised transform of `scratch.wave`, shifted back from `point` and with its
+/// factor, to `sum` (column, row): the adjoint of [`shifted`].
 pub(super) fn add_shifted_back<T: Real>(
     ramps: &PointRamps<T>,
     point: usize,

@@ -1,9 +1,10 @@
 //! Loops over pixels, compiled for the vector instructions of the CPU in use.
 //!
-//! A loop is a struct with its arrays whose `call` or `with_simd` runs it; [`pulp::Arch`] compiles it once for each
-//! instruction set and chooses at run time. Everything within it must be inlined (`inline(always)`),
-//! or it would be compiled for the oldest CPU. In a [`PixelLoop`] products and sums are rounded one by
-//! one, without fused operations, so all instruction sets give the same bits.
+//! A loop is a struct with its arrays whose `call` or `with_simd` runs it; [`pulp::Arch`] compiles
+//! it once for each instruction set and chooses at run time. Everything within it must be inlined
+//! (`inline(always)`), or it would be compiled for the oldest CPU. In a [`PixelLoop`] products and
+//! sums are rounded one by one, without fused operations, so all instruction sets give the same
+//! bits.
 
 use warpstride_fft::Real;
 

@@ -91,8 +91,9 @@ impl<T: Real> Slices<T> {
         medium.fft.inverse(medium.spectrum, wave, medium.scratch);
     }
 
-    /// Re⟨c, χ⟩ and |c|² of a frame's wave `behind` slice `gap` (row, column) and χ times conj(O) at the next slice, c the derivative
-    /// of the wave there by the distance. Overwrites both waves, χ with its adjoint propagation.
+    /// Re⟨c, χ⟩ and |c|² of a frame's wave `behind` slice `gap` (row, column) and χ times conj(O)
+    /// at the next slice, c the derivative of the wave there by the distance. Overwrites both
+    /// waves, χ with its adjoint propagation.
     pub(super) fn adjoint_with_distance(
         &self,
         chi: &mut [Complex<T>],
@@ -119,8 +120,8 @@ impl<T: Real> Slices<T> {
         sums
     }
 
-    /// Writes the unnormalised detector waves of the exit waves of a frame, with the shifted probe in `window`, to
-    /// `scratch.model`.
+    /// Writes the unnormalised detector waves of the exit waves of a frame, with the shifted probe
+    /// in `window`, to `scratch.model`.
     pub(super) fn model_spectra(
         &self,
         window: &Window<'_, T>,

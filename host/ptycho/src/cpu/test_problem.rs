@@ -1,5 +1,5 @@
-//! What tests of gradients share: five frames of 7 × 10 pixels in which nothing is trivial, random values, and differences in
-//! double precision.
+//! What tests of gradients share: five frames of 7 × 10 pixels in which nothing is trivial, random
+//! values, and differences in double precision.
 
 use super::CpuEngine;
 use crate::data::PixelPositions;
@@ -42,8 +42,8 @@ pub(super) fn random(seed: u64) -> Random {
     Random(Pcg64Mcg::seed_from_u64(seed))
 }
 
-/// Five frames of 7 × 10 pixels: two modes, fractions, masked and free pixels, an object of so many layers. Layers after
-/// the first are around 0.
+/// Five frames of 7 × 10 pixels: two modes, fractions, masked and free pixels, an object of so many
+/// layers. Layers after the first are around 0.
 pub(super) fn problem(near_field: Option<NearField>, layers: usize, fly: FlyPaths) -> Problem {
     let [rows, columns] = SHAPE;
     let corners = vec![[0, 0], [2, 3], [4, 1], [1, 5], [5, 6]];

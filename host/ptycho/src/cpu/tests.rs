@@ -1,5 +1,5 @@
-//! The sums of the updates: against their definitions, and the same bits for any number of frames at
-//! a time.
+//! The sums of the updates: against their definitions, and the same bits for any number of frames
+//! at a time.
 
 use super::object_update::ObjectSums;
 use super::probe_update;

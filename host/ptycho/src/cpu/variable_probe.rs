@@ -1,4 +1,5 @@
-//! The variations of the first probe mode, and the probes of single frames; see [`crate::variable_probe`].
+//! The variations of the first probe mode, and the probes of single frames; see
+//! [`crate::variable_probe`].
 
 use super::engine::CpuEngine;
 use super::shift::{PointRamps, Scratch, shifted, spectra};
@@ -80,7 +81,8 @@ impl<'a, T: Real> FrameProbes<'a, T> {
 }
 
 impl<T: Real> CpuEngine<T> {
-    /// Prepares the variations for a step; the first step that updates them forms them, or those that an earlier result does not have.
+    /// Prepares the variations for a step; the first step that updates them forms them, or those
+    /// that an earlier result does not have.
     pub(super) fn begin_variations(&mut self, step: &Step) {
         if !step.update_variations {
             return;
@@ -97,8 +99,8 @@ impl<T: Real> CpuEngine<T> {
             .then(|| Box::new(Variations::formed(step.seed, [count, requested], sizes)));
     }
 
-    /// Applies the supports to the shapes, and makes them orthonormal and ordered by power after a step that has updated them, and adds the mean of the variations
-    /// to the probe.
+    /// Applies the supports to the shapes, and makes them orthonormal and ordered by power after a
+    /// step that has updated them, and adds the mean of the variations to the probe.
     pub(super) fn end_variations(&mut self, step: &Step) {
         let pixels = self.layout.pixels();
         let power: f64 = self.probe[..pixels]

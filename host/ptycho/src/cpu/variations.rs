@@ -22,10 +22,11 @@ pub(super) struct Variations<T> {
     pub(super) coefficients: Vec<f64>,
     /// Their last changes (frame, k).
     pub(super) coefficient_changes: Vec<f64>,
-    /// The largest mean square over the frames of a variation's coefficients at the start of the iteration.
+    /// The largest mean square over the frames of a variation's coefficients at the start of the
+    /// iteration.
     pub(super) strongest: f64,
-    /// Whether this is the iteration in which the shapes are formed: the coefficients are random weights, and the frames' probes
-    /// do not have them.
+    /// Whether this is the iteration in which the shapes are formed: the coefficients are random
+    /// weights, and the frames' probes do not have them.
     pub(super) forming: bool,
     /// Further ones, beside those of an earlier result, that the present iteration forms.
     pub(super) further: Option<Box<Self>>,

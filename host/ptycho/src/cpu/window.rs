@@ -86,7 +86,8 @@ impl Layout {
         (point * self.object_layers + layer) * self.modes + mode
     }
 
-    /// By how much the probe of an exit wave of a frame whose position has this fraction is shifted, pixels.
+    /// By how much the probe of an exit wave of a frame whose position has this fraction is
+    /// shifted, pixels.
     pub(super) fn shift(&self, frame: usize, wave: usize, fraction: [f64; 2]) -> [f64; 2] {
         let point = wave / (self.object_layers * self.modes);
         self.fly.at(frame, point, fraction)
@@ -97,7 +98,8 @@ impl Layout {
         &object[layer * self.object_pixels()..][..self.object_pixels()]
     }
 
-    /// Memory for the shifted probes of a frame (point, mode, row, column): the probe itself for those of step scans.
+    /// Memory for the shifted probes of a frame (point, mode, row, column): the probe itself for
+    /// those of step scans.
     pub(super) fn moved<T: Real>(&self, probe: &[Complex<T>]) -> Vec<Complex<T>> {
         if self.fly.points() == 1 {
             probe.to_vec()

@@ -14,9 +14,9 @@ use warpstride_kernels::ptycho::{
     keep_better::PtychoKeepBetter, trial_positions::PtychoTrialPositions,
 };
 
-/// The best trial of every frame, counted from 1; 0 where none is better than `part` of the present position.
-/// Waits for the device, once all trials are queued. The metrics of the frames in `buffers` are
-/// overwritten.
+/// The best trial of every frame, counted from 1; 0 where none is better than `part` of the present
+/// position. Waits for the device, once all trials are queued. The metrics of the frames in
+/// `buffers` are overwritten.
 pub(super) fn best_trials<M: Device>(
     device: &M,
     layout: &Layout,

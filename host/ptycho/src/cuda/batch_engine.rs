@@ -246,7 +246,8 @@ impl<M: Device> Run<'_, M> {
         find_largest(device, &mut of.largest[0], &of.object_weights, pixels)
     }
 
-    /// Numerators, weights and the largest weight of a batch on the object, each frame with a shifted probe of its own.
+    /// Numerators, weights and the largest weight of a batch on the object, each frame with a
+    /// shifted probe of its own.
     fn sums_on_object(&mut self, method: &BatchMethod, batch: Batch) -> Result<()> {
         let layout = self.layout;
         let BatchBuffers {
@@ -304,8 +305,8 @@ impl<M: Device> Run<'_, M> {
         )
     }
 
-    /// Adds the regulariser's part to the object's numerators, if there is one; returns its part of the
-    /// weights.
+    /// Adds the regulariser's part to the object's numerators, if there is one; returns its part of
+    /// the weights.
     pub(super) fn add_smoothness(&mut self, method: &BatchMethod, batch: Batch) -> Result<f64> {
         let Some(Smoothness { weight, edge }) = method.smoothness() else {
             return Ok(0.0);
@@ -404,7 +405,8 @@ impl<M: Device> Run<'_, M> {
     }
 }
 
-/// Whether sums on the object are needed beyond the windows of a batch: a regulariser acts on the whole object.
+/// Whether sums on the object are needed beyond the windows of a batch: a regulariser acts on the
+/// whole object.
 pub(super) fn whole(method: &BatchMethod) -> u32 {
     u32::from(method.smoothness().is_some())
 }

@@ -34,10 +34,11 @@ pub(super) struct Buffers<M: Device> {
     /// the fused step ψ itself; empty unless a projection engine runs; Fourier projection, fused
     /// step, metrics.
     pub(super) waves: M::Buffer<Complex32>,
-    /// (frame, mode, row, column): ψ of the fused step as pairs of bf16, in place of `waves`; otherwise
-    /// empty; fused step, centring.
+    /// (frame, mode, row, column): ψ of the fused step as pairs of bf16, in place of `waves`;
+    /// otherwise empty; fused step, centring.
     pub(super) packed_waves: M::Buffer<u32>,
-    /// (frame, row, column), √counts, negative where masked or free, of all frames or of those of a block; constant.
+    /// (frame, row, column), √counts, negative where masked or free, of all frames or of those of a
+    /// block; constant.
     pub(super) magnitudes: M::Buffer<f32>,
     /// The counts, if not all of them are on the device.
     pub(super) stream: Option<FrameStream<M>>,
@@ -45,7 +46,8 @@ pub(super) struct Buffers<M: Device> {
     pub(super) corners: M::Buffer<[u32; 2]>,
     /// (frame): shift of the probe in its window, pixels.
     pub(super) fractions: M::Buffer<[f32; 2]>,
-    /// (frame), or one for all frames: path during the exposure, pixels; empty with one point; constant.
+    /// (frame), or one for all frames: path during the exposure, pixels; empty with one point;
+    /// constant.
     pub(super) paths: M::Buffer<[f32; 2]>,
     /// (frame): factor on the model intensities.
     pub(super) scales: M::Buffer<f32>,
@@ -61,11 +63,11 @@ pub(super) struct Buffers<M: Device> {
     pub(super) free: M::Buffer<f32>,
     /// (row, column): Σ|P|²; object update, centring.
     pub(super) power: M::Buffer<f32>,
-    /// (layer, row, column): sums of an object update with `object_weights`, and scratch memory of centring; object
-    /// update, centring.
+    /// (layer, row, column): sums of an object update with `object_weights`, and scratch memory of
+    /// centring; object update, centring.
     pub(super) object_work: M::Buffer<Complex32>,
-    /// (row, column): weights of the atomic object update, and of the tiled one if exit waves travel in blocks or there are other devices,
-    /// otherwise empty; object update.
+    /// (row, column): weights of the atomic object update, and of the tiled one if exit waves
+    /// travel in blocks or there are other devices, otherwise empty; object update.
     pub(super) object_weights: M::Buffer<f32>,
     /// (slice, mode, row, column): sums of the probe update, and scratch memory of the Fourier
     /// support (first slice); probe update, constraints.
@@ -90,7 +92,8 @@ pub(super) struct Buffers<M: Device> {
     pub(super) gram: M::Buffer<[f64; 2]>,
     /// (mode, mode): shares of the modes in new modes; normalisation.
     pub(super) mixture: M::Buffer<Complex32>,
-    /// (layer, layer): shares of the object's modes in new modes; empty with one layer; normalisation.
+    /// (layer, layer): shares of the object's modes in new modes; empty with one layer;
+    /// normalisation.
     pub(super) object_mixture: M::Buffer<Complex32>,
     /// 1 element: factor of the object; normalisation.
     pub(super) object_factor: M::Buffer<Complex32>,
@@ -101,8 +104,8 @@ pub(super) struct Buffers<M: Device> {
 }
 
 impl<M: Device> Buffers<M> {
-    /// Allocates everything and uploads magnitudes, corners, object and probe; with `stream` the magnitudes stay in
-    /// page-locked host memory, and those of `ready` are on the device already.
+    /// Allocates everything and uploads magnitudes, corners, object and probe; with `stream` the
+    /// magnitudes stay in page-locked host memory, and those of `ready` are on the device already.
     pub(super) fn new(
         device: &M,
         problem: &Problem,
@@ -218,7 +221,8 @@ impl<M: Device> Buffers<M> {
         self.alloc_real_waves(device, layout, GpuWaves::F32)
     }
 
-    /// Allocates the exit waves, if there are none that are stored so, and frees those that are stored otherwise.
+    /// Allocates the exit waves, if there are none that are stored so, and frees those that are
+    /// stored otherwise.
     pub(super) fn alloc_real_waves(
         &mut self,
         device: &M,

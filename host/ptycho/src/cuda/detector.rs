@@ -1,7 +1,8 @@
 //! Mirrors cpu/detector.rs: G ∗ S + b of the frames of a batch, and what engines need beside it.
 //!
-//! Intensities, factors and products of a few frames are in one array, which is blurred in place. Launches that follow each other are
-//! those of [`super::frames`], [`super::fourier_projection`] and [`super::likelihood`] without a detector in separate parts.
+//! Intensities, factors and products of a few frames are in one array, which is blurred in place.
+//! Launches that follow each other are those of [`super::frames`], [`super::fourier_projection`]
+//! and [`super::likelihood`] without a detector in separate parts.
 
 mod measure;
 mod stages;
@@ -43,7 +44,8 @@ impl<M: Device> AxisKernel<M> {
     }
 }
 
-/// The detector of an engine, and device memory for a few frames. Arrays of pixels are (row, column), zero frequency at (0, 0).
+/// The detector of an engine, and device memory for a few frames. Arrays of pixels are (row,
+/// column), zero frequency at (0, 0).
 pub(super) struct DetectorBuffers<M: Device> {
     /// Rows and columns.
     shape: [usize; 2],
@@ -62,7 +64,8 @@ pub(super) struct DetectorBuffers<M: Device> {
     values: M::Buffer<f32>,
     /// Scratch memory of the blur, as `values`.
     work: M::Buffer<f32>,
-    /// (term, row, column) of [`TERMS`] sums over the frames of the iteration; empty if no background is fitted.
+    /// (term, row, column) of [`TERMS`] sums over the frames of the iteration; empty if no
+    /// background is fitted.
     sums: M::Buffer<f64>,
     /// Whether the batches of the present iteration add to them.
     collects: bool,
@@ -70,8 +73,8 @@ pub(super) struct DetectorBuffers<M: Device> {
 
 /// Some frames at a time.
 struct Frames<'a, M: Device> {
-    /// The order of the frames if they are those of a batch: the first wave is then that of its first frame, and frames have
-    /// their scales.
+    /// The order of the frames if they are those of a batch: the first wave is then that of its
+    /// first frame, and frames have their scales.
     order: Option<&'a M::Buffer<u32>>,
     /// First frame in that order, and number of frames.
     first: u32,
@@ -158,7 +161,8 @@ impl<M: Device> DetectorBuffers<M> {
         Ok(())
     }
 
-    /// Updates the background from the sums of the iteration, if there are any; waits for the device then.
+    /// Updates the background from the sums of the iteration, if there are any; waits for the
+    /// device then.
     pub(super) fn finish(&mut self, device: &M) -> Result<()> {
         if !std::mem::take(&mut self.collects) {
             return Ok(());

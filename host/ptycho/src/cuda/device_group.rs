@@ -1,4 +1,5 @@
-//! Several devices of this host that compute one reconstruction: each has a thread with an engine of its own.
+//! Several devices of this host that compute one reconstruction: each has a thread with an engine
+//! of its own.
 
 use super::{on_cuda_among, on_emulator_among};
 use crate::{Engine, EngineError, Problem, Ranks, RunError, StreamPlan, UpdateVersion};
@@ -103,8 +104,8 @@ impl GroupMember {
     }
 }
 
-/// Whether a rank failed alone: its device did, or it could not write a checkpoint. All ranks find other errors, or follow
-/// the one that failed.
+/// Whether a rank failed alone: its device did, or it could not write a checkpoint. All ranks find
+/// other errors, or follow the one that failed.
 #[must_use]
 pub fn failed_alone(error: &RunError) -> bool {
     match error {

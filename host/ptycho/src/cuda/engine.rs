@@ -52,7 +52,8 @@ use warpstride_device::Complex32;
 /// Largest number of iterations whose metrics may be pending; beyond it the oldest is waited for,
 /// so that neither the queue nor the page-locked memory grows.
 const MAX_PENDING: usize = 32;
-/// The same with several ranks, which always wait for the oldest: few, so that metrics are shown soon.
+/// The same with several ranks, which always wait for the oldest: few, so that metrics are shown
+/// soon.
 const PENDING_IN_STEP: usize = 3;
 
 /// A projection engine on a [`Device`], in single precision.
@@ -72,7 +73,8 @@ pub struct GpuEngine<M: Device> {
     whole: Option<Box<Self>>,
     /// Metrics of iterations that were waited for.
     finished: Vec<StepErrors>,
-    /// Whether metrics are waited for after the same number of iterations each time, as other ranks do.
+    /// Whether metrics are waited for after the same number of iterations each time, as other ranks
+    /// do.
     in_step: bool,
     version: UpdateVersion,
     supports: Supports,
@@ -115,7 +117,8 @@ pub struct GpuEngine<M: Device> {
     saved_momentum: [Vec<Complex<f32>>; 2],
     /// Memory of conjugate gradients, once it is needed.
     likelihood: Option<LikelihoodBuffers<M>>,
-    /// Variations of the probe from a saved state, on devices that divide frames, for steps that they do not divide.
+    /// Variations of the probe from a saved state, on devices that divide frames, for steps that
+    /// they do not divide.
     saved_variations: BTreeMap<String, Values>,
     /// Conjugate gradients from a saved state, until the engine takes them over.
     saved_search: Search<Vec<Complex<f32>>>,
@@ -136,12 +139,13 @@ impl<M: Device> GpuEngine<M> {
         Self::streamed(device, problem, version, None)
     }
 
-    /// Like [`GpuEngine::new`]; with a plan, the counts and exit waves stay in page-locked host memory, and blocks of frames travel to the
-    /// device. The results have the same bits, but for those of [`StreamPlan::changes_bits`].
+    /// Like [`GpuEngine::new`]; with a plan, the counts and exit waves stay in page-locked host
+    /// memory, and blocks of frames travel to the device. The results have the same bits, but for
+    /// those of [`StreamPlan::changes_bits`].
     ///
     /// # Errors
-    /// Returns the device's error, for example if memory is exhausted; or that a plan without blocks of exit waves
-    /// does not serve a projection engine, at its first step.
+    /// Returns the device's error, for example if memory is exhausted; or that a plan without
+    /// blocks of exit waves does not serve a projection engine, at its first step.
     pub fn streamed(
         device: M,
         problem: &Problem,
@@ -151,12 +155,15 @@ impl<M: Device> GpuEngine<M> {
         Self::among(device, problem, version, stream, (Ranks::alone(), None))
     }
 
-    /// Like [`GpuEngine::streamed`], for one of several devices that divide the frames of the scan among them: a rank with a
-    /// device. Every rank has an engine for the same problem and calls the same operations. Arrays are exchanged by direct copies
-    /// if there are `peers`, otherwise through the ranks' communicator. Projections on whole pixels are divided, and if there are `peers` the mini-batches of regions and large compact ones; any other
-    /// step is computed by each device for all frames ([`Step::can_be_divided`]), so the devices must be of one model. The bits are those of one device; of fused
-    /// projections, if there are 2, 3, 4, 6 or 12 devices, and of others (`gpu.step = "unfused"`, other frame sizes, several
-    /// `overlap_loops`) but for rounding.
+    /// Like [`GpuEngine::streamed`], for one of several devices that divide the frames of the scan
+    /// among them: a rank with a device. Every rank has an engine for the same problem and calls
+    /// the same operations. Arrays are exchanged by direct copies if there are `peers`, otherwise
+    /// through the ranks' communicator. Projections on whole pixels are divided, and if there are
+    /// `peers` the mini-batches of regions and large compact ones; any other step is computed by
+    /// each device for all frames ([`Step::can_be_divided`]), so the devices must be of one model.
+    /// The bits are those of one device; of fused projections, if there are 2, 3, 4, 6 or 12
+    /// devices, and of others (`gpu.step = "unfused"`, other frame sizes, several `overlap_loops`)
+    /// but for rounding.
     ///
     /// # Errors
     /// Those of [`GpuEngine::streamed`].
@@ -170,8 +177,9 @@ impl<M: Device> GpuEngine<M> {
         Self::prepared(device, problem, version, (stream, None), ranks)
     }
 
-    /// Like [`GpuEngine::new`] for a problem whose magnitudes are in the memory of the device: (frame, row, column), the zero
-    /// frequency at (0, 0), √counts, −1 where a pixel is masked. They must have been written; they are only read.
+    /// Like [`GpuEngine::new`] for a problem whose magnitudes are in the memory of the device:
+    /// (frame, row, column), the zero frequency at (0, 0), √counts, −1 where a pixel is masked.
+    /// They must have been written; they are only read.
     ///
     /// # Errors
     /// Another number of values than the problem has; otherwise as [`GpuEngine::new`].
@@ -346,8 +354,9 @@ impl<M: Device> Engine for GpuEngine<M> {
             return Ok(finished);
         }
         while let Some(oldest) = self.pending.front() {
-            // Read-backs finish in order: when the last one of an iteration is ready, all are. Several ranks must
-            // gather those of the same iterations, whatever their devices have done.
+            // Read-backs finish in order: when the last one of an iteration is ready, all are.
+            // Several ranks must gather those of the same iterations, whatever their devices have
+            // done.
             let ready = if self.in_step {
                 self.pending.len() > PENDING_IN_STEP
             } else {

@@ -1,8 +1,9 @@
-//! What several devices exchange when the frames of a scan are divided among them: sums over frames, and what is known of each
-//! frame.
+//! What several devices exchange when the frames of a scan are divided among them: sums over
+//! frames, and what is known of each frame.
 //!
-//! Every device has the whole object and the probe, and its own frames ([`Interleaved`]). Sums on the object that are in fixed point, and the
-//! slices of a probe update, have the same bits for any division; sums in floating point are added in the order of the ranks.
+//! Every device has the whole object and the probe, and its own frames ([`Interleaved`]). Sums on
+//! the object that are in fixed point, and the slices of a probe update, have the same bits for any
+//! division; sums in floating point are added in the order of the ranks.
 
 use super::buffers::Buffers;
 use super::layout::Layout;
@@ -31,7 +32,8 @@ pub(super) struct Exchange<M: Device> {
     frames: Interleaved,
     /// The pixels of the object that each device updates from sums in fixed point.
     pixels: Vec<Range<usize>>,
-    /// (other rank, pixel of this device's part of the object): sums in fixed point, once they are needed.
+    /// (other rank, pixel of this device's part of the object): sums in fixed point, once they are
+    /// needed.
     fixed: Option<M::Buffer<u64>>,
     /// (rank, pixel of the object): sums in floating point, once they are needed.
     object: Option<(M::Buffer<Complex32>, M::Buffer<f32>)>,
@@ -46,7 +48,8 @@ pub(super) type ProbeSums<'a, M> = (
 );
 
 impl<M: Device> Exchange<M> {
-    /// The exchange of the frames of a scan, whose probe updates have `slices` slices on each device.
+    /// The exchange of the frames of a scan, whose probe updates have `slices` slices on each
+    /// device.
     pub(super) fn new(
         device: &M,
         (layout, slices): (&Layout, u32),
@@ -110,8 +113,8 @@ impl<M: Device> Exchange<M> {
         })
     }
 
-    /// The sums in fixed point of the other devices on this device's part of the object (other, pixel), and their number; none if
-    /// they are not `wanted`.
+    /// The sums in fixed point of the other devices on this device's part of the object (other,
+    /// pixel), and their number; none if they are not `wanted`.
     pub(super) fn fixed_of_others(
         &mut self,
         device: &M,
@@ -175,7 +178,8 @@ impl<M: Device> Exchange<M> {
         device.upload(array, &all)
     }
 
-    /// Replaces the object's sums in floating point by those of all devices; does nothing if the gate is closed.
+    /// Replaces the object's sums in floating point by those of all devices; does nothing if the
+    /// gate is closed.
     pub(super) fn add_object(
         &mut self,
         device: &M,
@@ -219,7 +223,8 @@ impl<M: Device> Exchange<M> {
         Ok(())
     }
 
-    /// The slices of the probe's sums of all devices (device, slice), their number and that of the devices; `own` has those of this device.
+    /// The slices of the probe's sums of all devices (device, slice), their number and that of the
+    /// devices; `own` has those of this device.
     pub(super) fn slices<'a>(
         &'a mut self,
         device: &M,
@@ -250,8 +255,8 @@ impl<M: Device> Exchange<M> {
         Ok(((sums, weights), slices * size as u32, size as u32))
     }
 
-    /// The first values of `mine` of all devices, as many of each as `lengths` says, one after the other; devices in the order in which their sums are
-    /// added ([`order_of_devices`]).
+    /// The first values of `mine` of all devices, as many of each as `lengths` says, one after the
+    /// other; devices in the order in which their sums are added ([`order_of_devices`]).
     pub(super) fn gather_in_order<T: Pod + Send>(
         &mut self,
         device: &M,
@@ -287,7 +292,8 @@ impl<M: Device> Exchange<M> {
         Ok(self.frames.sorted(&all, 1))
     }
 
-    /// Copies from the first `sent` elements of the `mine` of all devices, which may have different lengths; `copies` says what each rank copies.
+    /// Copies from the first `sent` elements of the `mine` of all devices, which may have different
+    /// lengths; `copies` says what each rank copies.
     fn gather<T: Pod + Send>(
         &mut self,
         device: &M,
@@ -330,7 +336,8 @@ fn all_copies(devices: usize, elements: usize) -> Vec<PeerCopy> {
     (0..devices).map(of_device).collect()
 }
 
-/// The pixels of the object that each of `devices` devices updates: whole rows of tiles of the fluence.
+/// The pixels of the object that each of `devices` devices updates: whole rows of tiles of the
+/// fluence.
 fn parts_of_object(layout: &Layout, devices: usize) -> Vec<Range<usize>> {
     let bands = layout.object_rows.div_ceil(FLUENCE_ROWS) as usize;
     let start = |device: usize| {

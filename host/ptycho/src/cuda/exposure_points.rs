@@ -1,4 +1,5 @@
-//! The points of the exposures of a fly scan: to most launches they are frames of their own, whose probes are shifted further.
+//! The points of the exposures of a fly scan: to most launches they are frames of their own, whose
+//! probes are shifted further.
 
 use super::batch::Batch;
 use super::buffers::Buffers;
@@ -117,7 +118,8 @@ impl<'a, M: Device> PointView<'a, M> {
         }
     }
 
-    /// The frames, or the points of their exposures, whose probes are shifted by fractions of a pixel.
+    /// The frames, or the points of their exposures, whose probes are shifted by fractions of a
+    /// pixel.
     pub(super) fn between_pixels(&self) -> BetweenPixels<'a, M> {
         BetweenPixels {
             fractions: self.fractions,

@@ -20,7 +20,8 @@ pub(super) fn build<M: Device>(
     mix(device, layout, buffers, [1.0, 0.0])
 }
 
-/// Computes `waves`, or `packed_waves` if the exit waves are stored there, `= c_po P·O + c_psi spectra`; without spectra, `c_po P·O`.
+/// Computes `waves`, or `packed_waves` if the exit waves are stored there, `= c_po P·O + c_psi
+/// spectra`; without spectra, `c_po P·O`.
 pub(super) fn mix<M: Device>(
     device: &M,
     layout: &Layout,
@@ -114,8 +115,8 @@ pub(super) fn advance<M: Device>(
     )
 }
 
-/// Performs one step of every frame, from the transforms of P·O in `waves`; leaves rows · columns · ψ
-/// there. `frames` of frames at exact positions, whose model they have made.
+/// Performs one step of every frame, from the transforms of P·O in `waves`; leaves rows · columns ·
+/// ψ there. `frames` of frames at exact positions, whose model they have made.
 pub(super) fn project<M: Device>(
     device: &M,
     layout: &Layout,
@@ -128,7 +129,8 @@ pub(super) fn project<M: Device>(
     back(device, layout, buffers, fft, frames)
 }
 
-/// Propagates the detector waves back; leaves rows · columns · ψ in `waves`. `frames` of frames at exact positions, whose model they have made.
+/// Propagates the detector waves back; leaves rows · columns · ψ in `waves`. `frames` of frames at
+/// exact positions, whose model they have made.
 pub(super) fn back<M: Device>(
     device: &M,
     layout: &Layout,

@@ -1,8 +1,10 @@
-//! Counts that stay in page-locked host memory, or in a temporary file: blocks of frames travel to the device beside the work on the blocks before.
+//! Counts that stay in page-locked host memory, or in a temporary file: blocks of frames travel to
+//! the device beside the work on the blocks before.
 //!
-//! A block is worked on as if it were a scan of its own: [`FrameStream::each`] puts the block's √counts, windows, scales and metrics in the
-//! place of those of all frames ([`Buffers`], [`FrameBuffers`]), whose frames are then numbered from 0. The frames and
-//! their order in a batch are the same as without blocks, and so are the bits of what the same kernels compute.
+//! A block is worked on as if it were a scan of its own: [`FrameStream::each`] puts the block's
+//! √counts, windows, scales and metrics in the place of those of all frames ([`Buffers`],
+//! [`FrameBuffers`]), whose frames are then numbered from 0. The frames and their order in a batch
+//! are the same as without blocks, and so are the bits of what the same kernels compute.
 //! [`super::wave_stream::WaveStream`] adds the exit waves of the block.
 
 mod host;
@@ -24,7 +26,8 @@ use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::frame_blocks::PtychoWidenCounts;
 
-/// Ranges of batches that are kept on the device: blocks have few different ones, if their batches are the same in every pass.
+/// Ranges of batches that are kept on the device: blocks have few different ones, if their batches
+/// are the same in every pass.
 const RANGES: usize = 64;
 
 /// What the host keeps of a pixel.
@@ -35,7 +38,8 @@ enum Kept<M: Device> {
     Magnitudes(Slots<M, f32>),
 }
 
-/// The arrays of a block's frames, while others are in their place; those of all frames, while the block is worked on.
+/// The arrays of a block's frames, while others are in their place; those of all frames, while the
+/// block is worked on.
 struct Arrays<M: Device> {
     corners: M::Buffer<[u32; 2]>,
     fractions: M::Buffer<[f32; 2]>,
@@ -97,7 +101,8 @@ pub(super) struct Uses {
 }
 
 impl<M: Device> FrameStream<M> {
-    /// Copies the magnitudes of the frames `own` to page-locked memory as `plan` says, or leaves them in their temporary file.
+    /// Copies the magnitudes of the frames `own` to page-locked memory as `plan` says, or leaves
+    /// them in their temporary file.
     pub(super) fn new(
         device: &M,
         layout: &Layout,

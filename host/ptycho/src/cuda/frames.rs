@@ -29,16 +29,18 @@ pub(super) fn chunk(layout: &Layout) -> usize {
 /// they are stated.
 pub(super) struct FrameBuffers<M: Device> {
     pub(super) size: usize,
-    /// Whether probes are shifted; otherwise «spectra» of probes are the probes themselves, and nothing
-    /// is transformed to shift them.
+    /// Whether probes are shifted; otherwise «spectra» of probes are the probes themselves, and
+    /// nothing is transformed to shift them.
     pub(super) exact: bool,
     /// Whether any frame is between pixels.
     pub(super) between_pixels: bool,
     /// Whether the frames' probes have variations.
     pub(super) varies: bool,
-    /// Whether `probe_spectra` are those of the probe, which has the variations, and not of its direction.
+    /// Whether `probe_spectra` are those of the probe, which has the variations, and not of its
+    /// direction.
     of_probe: bool,
-    /// (variation, row, column): spectra of the variations' shapes, or the shapes; empty without them.
+    /// (variation, row, column): spectra of the variations' shapes, or the shapes; empty without
+    /// them.
     pub(super) shape_spectra: M::Buffer<Complex32>,
     /// Whether shifted probes have the roots of the frames' scales as factors.
     pub(super) scaled: bool,
@@ -60,17 +62,21 @@ pub(super) struct FrameBuffers<M: Device> {
     pub(super) share_ends: M::Buffer<[u32; SHARES]>,
     /// What `share_ends` holds.
     present_ends: Vec<[u32; SHARES]>,
-    /// (batch): the object's pixels under its windows, if other devices have some of them; otherwise empty.
+    /// (batch): the object's pixels under its windows, if other devices have some of them;
+    /// otherwise empty.
     pub(super) bounds: M::Buffer<[u32; 4]>,
-    /// The launches of an epoch, or of each group of batches on a region, if they have been captured; they use these buffers.
+    /// The launches of an epoch, or of each group of batches on a region, if they have been
+    /// captured; they use these buffers.
     pub(super) epochs: BTreeMap<usize, Epoch<M>>,
     /// Shifted probes (frame of the batch, point, mode, row, column).
     pub(super) probes: M::Buffer<Complex32>,
-    /// Exit waves, their spectra, then what the counts ask of them (frame of the batch, point, object layer, mode, row, column).
+    /// Exit waves, their spectra, then what the counts ask of them (frame of the batch, point,
+    /// object layer, mode, row, column).
     pub(super) chi: M::Buffer<Complex32>,
     /// Scratch memory, as shifted probes.
     pub(super) work: M::Buffer<Complex32>,
-    /// Derivatives of waves by the rows, and b along a line, as exit waves; empty until it is used, and where `work` serves.
+    /// Derivatives of waves by the rows, and b along a line, as exit waves; empty until it is used,
+    /// and where `work` serves.
     pub(super) other: M::Buffer<Complex32>,
     /// Scratch memory of the refinement; empty until it is used.
     pub(super) more: M::Buffer<Complex32>,

@@ -1,8 +1,9 @@
 //! The fused step: a whole projection of every frame in one kernel, whose sums update the object.
 //!
-//! It is for whole-pixel positions. One probe mode and frames of 64² or 128² pixels take one kernel; for several modes and
-//! other frames [`Passes`] has three. The exit waves stay in real space, in `Buffers::waves` or, in bf16,
-//! `Buffers::packed_waves`; there are no spectra and no second copy.
+//! It is for whole-pixel positions. One probe mode and frames of 64² or 128² pixels take one
+//! kernel; for several modes and other frames [`Passes`] has three. The exit waves stay in real
+//! space, in `Buffers::waves` or, in bf16, `Buffers::packed_waves`; there are no spectra and no
+//! second copy.
 
 use super::buffers::Buffers;
 use super::exchange::Exchange;
@@ -116,7 +117,8 @@ pub(super) struct Fused<M: Device> {
     /// (row, column) of the object: Σ|P|².
     fluence: M::Buffer<f32>,
     pub(super) sums: Sums<M>,
-    /// (frame of the block): 1/Σw, for each block of frames; none if the exit waves of all frames are on the device.
+    /// (frame of the block): 1/Σw, for each block of frames; none if the exit waves of all frames
+    /// are on the device.
     block_weights: Vec<M::Buffer<f32>>,
 }
 
@@ -199,7 +201,8 @@ impl<M: Device> Fused<M> {
         self.fluence_current = false;
     }
 
-    /// Queues one projection of every frame: its sums, and `errors`, and the metrics that the step has.
+    /// Queues one projection of every frame: its sums, and `errors`, and the metrics that the step
+    /// has.
     pub(super) fn project(
         &mut self,
         device: &M,
@@ -292,8 +295,8 @@ impl<M: Device> Fused<M> {
         }
     }
 
-    /// Computes the fluence of the current probe and windows and the units of the object's sums, unless they are there, and
-    /// how large an exit wave may be.
+    /// Computes the fluence of the current probe and windows and the units of the object's sums,
+    /// unless they are there, and how large an exit wave may be.
     pub(super) fn update_fluence(
         &mut self,
         device: &M,
@@ -383,8 +386,8 @@ impl<M: Device> Fused<M> {
         }
     }
 
-    /// Updates the object from the sums of the last projection on all devices, and sets these to zero; without `update` only the
-    /// latter.
+    /// Updates the object from the sums of the last projection on all devices, and sets these to
+    /// zero; without `update` only the latter.
     pub(super) fn object_update(
         &mut self,
         device: &M,

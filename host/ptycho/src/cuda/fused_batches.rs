@@ -1,12 +1,13 @@
-//! Batches in few launches, which nothing waits for, for scans whose frames a block holds in its registers: 64² or 128²
-//! pixels. `cpu/batch_engine.rs` has the same steps.
+//! Batches in few launches, which nothing waits for, for scans whose frames a block holds in its
+//! registers: 64² or 128² pixels. `cpu/batch_engine.rs` has the same steps.
 //!
-//! A batch is one launch for χ, one for its sums on object and probe, one that divides them, two for the steps of
-//! LSQ-ML, and one that changes object and probe; at exact positions, and for several modes, they are other kernels
-//! ([`exact`]), which shift the probe in the registers. χ of a batch stays in the L2 cache. Frames and ranges of the batches
-//! are on the device, so an epoch can be captured as a graph, to be replayed for other batches. A pass of ePIE or rPIE
-//! with one frame a batch is a single launch for one mode, unless the probe has a Fourier support; at exact positions only for
-//! 128² pixels and on devices with clusters of blocks.
+//! A batch is one launch for χ, one for its sums on object and probe, one that divides them, two
+//! for the steps of LSQ-ML, and one that changes object and probe; at exact positions, and for
+//! several modes, they are other kernels ([`exact`]), which shift the probe in the registers. χ of
+//! a batch stays in the L2 cache. Frames and ranges of the batches are on the device, so an epoch
+//! can be captured as a graph, to be replayed for other batches. A pass of ePIE or rPIE with one
+//! frame a batch is a single launch for one mode, unless the probe has a Fourier support; at exact
+//! positions only for 128² pixels and on devices with clusters of blocks.
 
 use super::batch::Batch;
 use super::batch_engine::{BatchBuffers, Part, Run, whole};
@@ -77,8 +78,8 @@ impl<M: Device> Run<'_, M> {
         {
             return self.pie_pass(step, method, [object_step, probe_step], part);
         }
-        // With a regulariser, launches depend on the number of frames in each batch; those of blocks are captured nowhere, and devices meet
-        // between launches.
+        // With a regulariser, launches depend on the number of frames in each batch; those of
+        // blocks are captured nowhere, and devices meet between launches.
         if method.smoothness().is_some() || divided || part != Part::All {
             return self.each(step, method, batches);
         }
@@ -365,8 +366,8 @@ impl<M: Device> Run<'_, M> {
         Ok(())
     }
 
-    /// Whether there is a kernel for a whole pass: that for 64² has the probe in shared memory on every device; at exact
-    /// positions a cluster is needed.
+    /// Whether there is a kernel for a whole pass: that for 64² has the probe in shared memory on
+    /// every device; at exact positions a cluster is needed.
     fn has_pass(&self) -> bool {
         let Some(fused) = &self.batches.fused else {
             return false;

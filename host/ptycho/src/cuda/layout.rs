@@ -12,7 +12,8 @@ const PART: usize = 4096;
 /// device.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
-    /// This device's frames of the scan, or those of a block that is worked on as if it were the scan.
+    /// This device's frames of the scan, or those of a block that is worked on as if it were the
+    /// scan.
     pub(super) frames: u32,
     /// Frames of the scan.
     pub(super) scan_frames: u32,

@@ -193,8 +193,8 @@ impl<M: Device> Run<'_, M> {
         smooth(device, descent, between, taps, rows, columns)
     }
 
-    /// Computes z from the gradient, or on the object from what is `smoothed`, and the parts of Re⟨g, z⟩, Re⟨g_last, z⟩ and
-    /// Re⟨g, h⟩.
+    /// Computes z from the gradient, or on the object from what is `smoothed`, and the parts of
+    /// Re⟨g, z⟩, Re⟨g_last, z⟩ and Re⟨g, h⟩.
     fn precondition(&mut self, method: &LikelihoodMethod, smoothed: bool) -> Result<()> {
         let layout = self.layout;
         let LikelihoodBuffers {
@@ -291,8 +291,9 @@ impl<M: Device> Run<'_, M> {
         self.device.copy(&self.buffers.probe, probe)
     }
 
-    /// Takes the first of the steps `first`, `first`/2, … at which the objective is below `start`; `false`: none is, and object
-    /// and probe are those before. `known` is the likelihood's part at the first step if that has been taken already.
+    /// Takes the first of the steps `first`, `first`/2, … at which the objective is below `start`;
+    /// `false`: none is, and object and probe are those before. `known` is the likelihood's part at
+    /// the first step if that has been taken already.
     fn descend(
         &mut self,
         noise: Noise,
@@ -378,7 +379,8 @@ impl<M: Device> Run<'_, M> {
         Ok([-2.0 * weight * total(1), weight * total(0)])
     }
 
-    /// Computes the parts of the regulariser's sums along the direction; returns its weight, if there is one.
+    /// Computes the parts of the regulariser's sums along the direction; returns its weight, if
+    /// there is one.
     fn smoothness_sums(&mut self, method: &LikelihoodMethod) -> Result<Option<f64>> {
         let Some(of) = method.regulariser() else {
             return Ok(None);

@@ -1,5 +1,6 @@
-//! Mirrors `model_errors` of cpu/fourier_projection.rs: err_phot, R and R_free of the current object and
-//! probe at the end of a run. (During a run the kernel `ptycho_fourier_step` computes them.)
+//! Mirrors `model_errors` of cpu/fourier_projection.rs: err_phot, R and R_free of the current
+//! object and probe at the end of a run. (During a run the kernel `ptycho_fourier_step` computes
+//! them.)
 
 use super::buffers::Buffers;
 use super::fourier_projection::model_spectra;

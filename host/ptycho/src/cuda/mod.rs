@@ -1,6 +1,6 @@
 //! GPU back end; each file mirrors the file of the same name in [`super::cpu`]. It is written
-//! against [`Device`](warpstride_cuda::gpu::Device), so that the same launches run on a GPU and in the
-//! emulator.
+//! against [`Device`](warpstride_cuda::gpu::Device), so that the same launches run on a GPU and in
+//! the emulator.
 
 mod annealing;
 mod batch;
@@ -51,8 +51,8 @@ use likelihood::SQUARES_OF_SLOPES;
 use warpstride_cuda::cuda::{CudaPeers, DeviceBuffer};
 use warpstride_cuda::gpu::{CudaDevice, EmulatedDevice};
 
-/// [`GpuEngine::streamed`] on a CUDA device, as a boxed [`Engine`]. It is compiled once, in this crate,
-/// and not again in every program that uses it.
+/// [`GpuEngine::streamed`] on a CUDA device, as a boxed [`Engine`]. It is compiled once, in this
+/// crate, and not again in every program that uses it.
 ///
 /// # Errors
 /// The same as those of [`GpuEngine::streamed`].
@@ -159,8 +159,8 @@ const OF_LIKELIHOOD: [&str; 6] = [
     "ptycho_modes_line_",
 ];
 
-/// Those of [`kernels`] that a recipe's engines launch for frames of `shape` (rows, columns). The driver compiles each of them
-/// in the first run, which takes half a minute for all.
+/// Those of [`kernels`] that a recipe's engines launch for frames of `shape` (rows, columns). The
+/// driver compiles each of them in the first run, which takes half a minute for all.
 #[must_use]
 pub fn kernels_for(recipe: &Recipe, shape: [usize; 2]) -> warpstride_cuda::cuda::Kernels {
     kernels().only(launches(recipe, shape))

@@ -1,8 +1,9 @@
 //! Mirrors cpu/multislice.rs: the waves in a thick specimen of several slices.
 //!
-//! The slices are stacked in rows: the object is one array of `slices · rows` × columns, and the window of a frame on slice s has its
-//! corner `s · rows` further down. So the kernels of thin objects compute products, sums and directions of slices. Waves
-//! travel between slices by the launch of near fields, with other factors.
+//! The slices are stacked in rows: the object is one array of `slices · rows` × columns, and the
+//! window of a frame on slice s has its corner `s · rows` further down. So the kernels of thin
+//! objects compute products, sums and directions of slices. Waves travel between slices by the
+//! launch of near fields, with other factors.
 
 use super::batch::Batch;
 use super::buffers::Buffers;
@@ -27,7 +28,8 @@ type Incident<'a, M> = (
 );
 
 impl<M: Device> FrameBuffers<M> {
-    /// Writes the waves at the slices, from the shifted probes on, and the exit waves behind the last one to `chi`.
+    /// Writes the waves at the slices, from the shifted probes on, and the exit waves behind the
+    /// last one to `chi`.
     pub(super) fn thick_products(
         &mut self,
         device: &M,

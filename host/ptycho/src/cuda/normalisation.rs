@@ -14,9 +14,10 @@ use warpstride_kernels::ptycho::{
     gram::PtychoGram, mix_layers::PtychoMixLayers, scale_to_power::PtychoScaleToPower,
 };
 
-/// Normalises to the total power `power`, or only mixes modes if that is not given; the momentum and what
-/// else there is on the probe (`others`) along with it. Waits for the device, unless there is one
-/// mode, a power, and nothing else on the probe. A probe with variations is only scaled, with them.
+/// Normalises to the total power `power`, or only mixes modes if that is not given; the momentum
+/// and what else there is on the probe (`others`) along with it. Waits for the device, unless there
+/// is one mode, a power, and nothing else on the probe. A probe with variations is only scaled,
+/// with them.
 pub(super) fn normalise<M: Device>(
     device: &M,
     layout: &Layout,

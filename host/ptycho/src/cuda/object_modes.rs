@@ -1,4 +1,5 @@
-//! Mirrors cpu/object_modes.rs: makes the modes of the object orthogonal. The host computes their Gram matrix.
+//! Mirrors cpu/object_modes.rs: makes the modes of the object orthogonal. The host computes their
+//! Gram matrix.
 
 use super::batch_engine::BatchBuffers;
 use super::buffers::Buffers;
@@ -10,7 +11,8 @@ use num_complex::Complex;
 use rayon::prelude::*;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 
-/// Makes them orthogonal, with what else there is on the object; `corners` are those of all frames. Waits for the device.
+/// Makes them orthogonal, with what else there is on the object; `corners` are those of all frames.
+/// Waits for the device.
 pub(super) fn orthogonalise<M: Device>(
     device: &M,
     layout: &Layout,

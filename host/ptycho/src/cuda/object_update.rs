@@ -102,8 +102,9 @@ pub(super) fn object_update<M: Device>(
     }
 }
 
-/// Adds the frames of `layout`, from the scan's first ones on, to the sums; for the tiled version `object_weights` must have been allocated.
-/// The probe's power must be that of the current probe. Does nothing if the gate is closed.
+/// Adds the frames of `layout`, from the scan's first ones on, to the sums; for the tiled version
+/// `object_weights` must have been allocated. The probe's power must be that of the current probe.
+/// Does nothing if the gate is closed.
 pub(super) fn add_frames<M: Device>(
     device: &M,
     layout: &Layout,
@@ -200,8 +201,8 @@ fn tiles(layout: &Layout) -> Work {
     )
 }
 
-/// Updates the object from the sums of [`add_frames`] over all frames, with limits of its modulus as kernels take them; does nothing if the gate is
-/// closed.
+/// Updates the object from the sums of [`add_frames`] over all frames, with limits of its modulus
+/// as kernels take them; does nothing if the gate is closed.
 pub(super) fn finish<M: Device>(
     device: &M,
     layout: &Layout,

@@ -1,5 +1,5 @@
-//! Exit waves of the fused step in bf16: to and from a saved state, which has them in single precision, and back to the
-//! memory of separate kernels.
+//! Exit waves of the fused step in bf16: to and from a saved state, which has them in single
+//! precision, and back to the memory of separate kernels.
 
 use super::buffers::Buffers;
 use num_complex::Complex;
@@ -54,8 +54,8 @@ pub(super) fn narrowed(value: &Complex<f32>) -> u32 {
 mod tests {
     use super::*;
 
-    /// A state that is saved and restored has the same bits, whatever its values: zeros with signs, subnormal numbers,
-    /// the largest and the smallest.
+    /// A state that is saved and restored has the same bits, whatever its values: zeros with signs,
+    /// subnormal numbers, the largest and the smallest.
     #[test]
     fn widened_pairs_are_narrowed_to_themselves() {
         for bits in 0..=u16::MAX {

@@ -1,5 +1,6 @@
-//! The step of projection engines in three kernels, which transform a group of frames along columns, along rows and back,
-//! and back along columns: any number of probe modes that fits a block, frames of 64, 128, 256 or 512 rows and columns.
+//! The step of projection engines in three kernels, which transform a group of frames along
+//! columns, along rows and back, and back along columns: any number of probe modes that fits a
+//! block, frames of 64, 128, 256 or 512 rows and columns.
 //!
 //! The exit waves are in real space, as those of [`super::fused`]; the groups share one work array.
 
@@ -37,7 +38,8 @@ use warpstride_kernels::ptycho::{
 pub(super) struct Passes<M: Device> {
     /// Frames of a group.
     group: u32,
-    /// (frame of the group, mode, row, column): reflected waves, then projected ones, transformed along columns.
+    /// (frame of the group, mode, row, column): reflected waves, then projected ones, transformed
+    /// along columns.
     work: M::Buffer<Complex32>,
     /// (frame, row, sum): parts of the metrics; of a projection (frame, row): parts of the errors.
     row_sums: M::Buffer<f32>,

@@ -29,7 +29,8 @@ impl Part {
         last: true,
     };
 
-    /// What the sums of a part are multiplied by, if those of all parts are multiplied by `scale` in the end.
+    /// What the sums of a part are multiplied by, if those of all parts are multiplied by `scale`
+    /// in the end.
     pub(super) fn scale(self, scale: f32) -> f32 {
         if self.last { scale } else { 1.0 }
     }
@@ -48,7 +49,8 @@ pub(super) fn probe_update<M: Device>(
     finish(device, layout, buffers, version, weight, exchange)
 }
 
-/// Adds the frames of `layout` to the sums; the last frames of a scan come first. Does nothing if the gate is closed.
+/// Adds the frames of `layout` to the sums; the last frames of a scan come first. Does nothing if
+/// the gate is closed.
 pub(super) fn add_frames<M: Device>(
     device: &M,
     layout: &Layout,
@@ -141,7 +143,8 @@ pub(super) fn add_frames<M: Device>(
     }
 }
 
-/// Updates the probe from the sums over all frames of all devices, including the real-space support; does nothing if the gate is closed.
+/// Updates the probe from the sums over all frames of all devices, including the real-space
+/// support; does nothing if the gate is closed.
 pub(super) fn finish<M: Device>(
     device: &M,
     layout: &Layout,

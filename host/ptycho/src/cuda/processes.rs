@@ -1,4 +1,5 @@
-//! How the GPUs of several processes exchange arrays: by NCCL where all of them have it, otherwise through the memory of their hosts.
+//! How the GPUs of several processes exchange arrays: by NCCL where all of them have it, otherwise
+//! through the memory of their hosts.
 
 use crate::{EngineError, Ranks};
 use std::collections::HashSet;
@@ -17,7 +18,8 @@ pub enum ProcessExchange {
 /// Bytes of a GPU's UUID.
 const UUID: usize = 16;
 
-/// Why GPUs cannot use NCCL, if they cannot: from the UUID and then the error of each process, which is empty if it has found NCCL.
+/// Why GPUs cannot use NCCL, if they cannot: from the UUID and then the error of each process,
+/// which is empty if it has found NCCL.
 fn reason_against(of_processes: &[Vec<u8>]) -> Option<String> {
     let mut seen = HashSet::new();
     for (rank, bytes) in of_processes.iter().enumerate() {

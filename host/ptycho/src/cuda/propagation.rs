@@ -1,4 +1,5 @@
-//! Mirrors cpu/propagation.rs: propagation of exit waves to the detector and back, unnormalised as the transforms of cuFFT are.
+//! Mirrors cpu/propagation.rs: propagation of exit waves to the detector and back, unnormalised as
+//! the transforms of cuFFT are.
 
 use super::layout::Layout;
 use crate::Problem;
@@ -10,7 +11,8 @@ use warpstride_kernels::ptycho::near_field_factors::PtychoNearFieldFactors;
 
 /// Propagates layers (layer, row, column) by a plan for their transforms.
 pub(super) struct Propagator<M: Device> {
-    /// The transfer function with the shift to (0, 0), times 1/√(rows · columns) (row, column); empty in the far field.
+    /// The transfer function with the shift to (0, 0), times 1/√(rows · columns) (row, column);
+    /// empty in the far field.
     factors: M::Buffer<Complex32>,
     /// Exit waves of a point of a frame, rows and columns.
     shape: [u32; 3],
@@ -68,7 +70,8 @@ impl<'a, M: Device> BetweenPixels<'a, M> {
     }
 }
 
-/// What a launch adds for the derivative of detector waves: the spectra of these, and 1 (rows) or 2 (columns).
+/// What a launch adds for the derivative of detector waves: the spectra of these, and 1 (rows) or 2
+/// (columns).
 type Derivative<'a, M> = (&'a <M as Device>::Buffer<Complex32>, u32);
 
 impl<M: Device> Propagator<M> {
@@ -96,7 +99,8 @@ impl<M: Device> Propagator<M> {
         })
     }
 
-    /// Whether waves travel to the near field, so that launches which transform waves themselves cannot be taken.
+    /// Whether waves travel to the near field, so that launches which transform waves themselves
+    /// cannot be taken.
     pub(super) fn is_near_field(&self) -> bool {
         !self.factors.is_empty()
     }
@@ -135,9 +139,10 @@ impl<M: Device> Propagator<M> {
         device.fft(fft, to, Direction::Inverse)
     }
 
-    /// The first part of the propagation of `waves` to the detector, which [`Propagator::finish`] completes: in the near field
-    /// up to the spectra of the detector waves. With `derivative` the waves are the derivatives of shifted probes times the object,
-    /// and that of the shift back is added.
+    /// The first part of the propagation of `waves` to the detector, which [`Propagator::finish`]
+    /// completes: in the near field up to the spectra of the detector waves. With `derivative` the
+    /// waves are the derivatives of shifted probes times the object, and that of the shift back is
+    /// added.
     pub(super) fn begin(
         &self,
         device: &M,

@@ -40,7 +40,8 @@ pub(super) struct VariationBuffers<M: Device> {
     pub(super) shapes: [M::Buffer<Complex32>; 2],
     /// c and their last changes (frame, k), of all frames or of those of a block.
     coefficients: [M::Buffer<f32>; 2],
-    /// The others of these, of a block while the engine has those of all frames; empty unless counts travel in blocks.
+    /// The others of these, of a block while the engine has those of all frames; empty unless
+    /// counts travel in blocks.
     others: [M::Buffer<f32>; 2],
     /// (k, row, column): sums of a batch, and scratch memory.
     pub(super) sums: M::Buffer<Complex32>,
@@ -199,7 +200,8 @@ impl<M: Device> VariationBuffers<M> {
         }
     }
 
-    /// Changes shapes and coefficients by what [`Self::sum`] has found, with the probe's step in `steps`.
+    /// Changes shapes and coefficients by what [`Self::sum`] has found, with the probe's step in
+    /// `steps`.
     pub(super) fn advance(
         &mut self,
         device: &M,

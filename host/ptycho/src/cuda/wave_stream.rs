@@ -1,10 +1,11 @@
-//! Exit waves that stay in page-locked host memory, for projection engines: blocks of frames travel to the device and back beside
-//! the work on the blocks before.
+//! Exit waves that stay in page-locked host memory, for projection engines: blocks of frames travel
+//! to the device and back beside the work on the blocks before.
 //!
-//! A block has consecutive frames, and its counts come with it ([`FrameStream`](super::frame_stream::FrameStream)). The blocks end at
-//! multiples of the slices of a probe update, counted from the end of the scan, so that its sums have the same order as
-//! without blocks if the last block comes first. Passes take turns in their direction: what one has used last, the next one
-//! uses first, and only what has changed is written back.
+//! A block has consecutive frames, and its counts come with it
+//! ([`FrameStream`](super::frame_stream::FrameStream)). The blocks end at multiples of the slices
+//! of a probe update, counted from the end of the scan, so that its sums have the same order as
+//! without blocks if the last block comes first. Passes take turns in their direction: what one has
+//! used last, the next one uses first, and only what has changed is written back.
 
 mod slots;
 
@@ -69,7 +70,8 @@ fn blocks(frames: u32, most: u32) -> Vec<Range<u32>> {
 }
 
 impl<M: Device> WaveStream<M> {
-    /// Allocates memory for exit waves that are `stored` so, as `plan` says; `None` if it has no blocks of exit waves.
+    /// Allocates memory for exit waves that are `stored` so, as `plan` says; `None` if it has no
+    /// blocks of exit waves.
     pub(super) fn new(
         device: &M,
         layout: &Layout,
@@ -130,8 +132,9 @@ impl<M: Device> WaveStream<M> {
         }
     }
 
-    /// Does `work` on all blocks, one after the other, with the number of the block: on its layout, its arrays, its exit waves
-    /// in their place in [`Buffers`], and its batches if there are buffers of frames.
+    /// Does `work` on all blocks, one after the other, with the number of the block: on its layout,
+    /// its arrays, its exit waves in their place in [`Buffers`], and its batches if there are
+    /// buffers of frames.
     pub(super) fn each(
         &mut self,
         device: &M,
@@ -194,7 +197,8 @@ impl<M: Device> WaveStream<M> {
         done
     }
 
-    /// Exchanges the exit waves of the block at `place` with the buffer in which kernels look for them.
+    /// Exchanges the exit waves of the block at `place` with the buffer in which kernels look for
+    /// them.
     fn exchange(&mut self, place: usize, buffers: &mut Buffers<M>) {
         match &mut self.kept {
             Kept::Single(slots) if self.spectra => slots.exchange(place, &mut buffers.spectra),

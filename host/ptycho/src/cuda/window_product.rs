@@ -1,4 +1,5 @@
-//! Products of the waves of a batch with a grid of the object's shape, in the windows of the frames.
+//! Products of the waves of a batch with a grid of the object's shape, in the windows of the
+//! frames.
 
 use super::exposure_points::PointView;
 use super::layout::Layout;
@@ -7,7 +8,8 @@ use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::window_product::PtychoWindowProduct;
 
-/// `to = from · grid` for every layer of the grid, or the sum over the layers of `from · conj(grid)`, in the windows of the frames.
+/// `to = from · grid` for every layer of the grid, or the sum over the layers of `from ·
+/// conj(grid)`, in the windows of the frames.
 pub(super) fn product<M: Device>(
     device: &M,
     layout: &Layout,

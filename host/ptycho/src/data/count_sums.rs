@@ -24,12 +24,14 @@ pub(super) const SMALL: f32 = 8_388_608.0;
 /// Pixels of which 32 bits hold the sum of such numbers.
 pub(super) const SMALL_PIXELS: usize = 256;
 
-/// The sum and the largest of at most [`SMALL_PIXELS`] counts that are whole numbers from 0 to 2²³ − 1; `None` of others.
+/// The sum and the largest of at most [`SMALL_PIXELS`] counts that are whole numbers from 0 to 2²³
+/// − 1; `None` of others.
 fn small(counts: &[f32]) -> Option<(u32, f32)> {
     let (mut sum, mut largest, mut small) = (0_u32, 0_i32, true);
     for count in counts {
         let shifted = count + SMALL;
-        // No branches, and integers, so that several are computed at once: bits of numbers from 0 on have the order of the numbers.
+        // No branches, and integers, so that several are computed at once: bits of numbers from 0
+        // on have the order of the numbers.
         small &= (shifted - SMALL == *count) & (*count >= 0.0);
         sum = sum.wrapping_add(shifted.to_bits() & 0x007f_ffff);
         largest = largest.max(count.to_bits().cast_signed());
@@ -101,11 +103,13 @@ impl OfFrame {
         }
     }
 
-    /// Adds a row, in which masked pixels are 0, or returns the column of the first count that is negative or not finite, and the count.
+    /// Adds a row, in which masked pixels are 0, or returns the column of the first count that is
+    /// negative or not finite, and the count.
     pub(super) fn add(&mut self, row: &[f32]) -> Result<(), (usize, f32)> {
         for (number, counts) in row.chunks(SMALL_PIXELS).enumerate() {
             if let Some((sum, largest)) = small(counts) {
-                // Sums of whole numbers are exact, so that the order of their terms does not matter.
+                // Sums of whole numbers are exact, so that the order of their terms does not
+                // matter.
                 if self.whole {
                     self.sum += f64::from(sum);
                     self.largest = self.largest.max(largest);

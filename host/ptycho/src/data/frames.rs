@@ -1,4 +1,5 @@
-//! The counts of a scan's frames: in memory, in a temporary file if they are too many, or elsewhere.
+//! The counts of a scan's frames: in memory, in a temporary file if they are too many, or
+//! elsewhere.
 
 use super::{CountSums, Inspected, Mask};
 use ndarray::ArrayViewMut2;
@@ -16,7 +17,8 @@ pub(super) fn block_frames(rows: usize, columns: usize) -> usize {
     (BLOCK_PIXELS / (rows * columns).max(1)).max(1)
 }
 
-/// Values other than small counts that files have, often on pixels without data. They are the last codes of 16 bits.
+/// Values other than small counts that files have, often on pixels without data. They are the last
+/// codes of 16 bits.
 const SPECIAL: [f32; 8] = [
     f32::NAN,
     -1.0,
@@ -114,8 +116,8 @@ impl Frames {
         }
     }
 
-    /// Values (frame, row, column) that are elsewhere, with what is known of them: all that the mask of their scan leaves are
-    /// finite and not negative, and `sums` are sums over these.
+    /// Values (frame, row, column) that are elsewhere, with what is known of them: all that the
+    /// mask of their scan leaves are finite and not negative, and `sums` are sums over these.
     #[must_use]
     pub fn elsewhere(shape: [usize; 3], reader: Arc<dyn FrameReader>, sums: CountSums) -> Self {
         Self {
@@ -138,12 +140,14 @@ impl Frames {
         }
     }
 
-    /// The largest value of the pixels that `mask` leaves, if it is known that all are finite and not negative.
+    /// The largest value of the pixels that `mask` leaves, if it is known that all are finite and
+    /// not negative.
     pub(crate) fn known_largest(&self, mask: Option<&Mask>) -> Option<f32> {
         self.inspected.as_ref()?.largest(mask)
     }
 
-    /// Sums over values of which the pixels that `mask` does not leave are 0 already, if they are known; they are kept no longer.
+    /// Sums over values of which the pixels that `mask` does not leave are 0 already, if they are
+    /// known; they are kept no longer.
     pub(super) fn take_sums(&mut self, mask: &Mask) -> Option<CountSums> {
         if let Some(known) = self.sums.take() {
             return Some(Arc::unwrap_or_clone(known));
@@ -227,7 +231,8 @@ impl Frames {
         }
     }
 
-    /// The values after `change` of each frame (row, column), in memory or in a temporary file as before.
+    /// The values after `change` of each frame (row, column), in memory or in a temporary file as
+    /// before.
     ///
     /// # Errors
     /// The temporary file cannot be read, or another one cannot be written.
@@ -253,8 +258,8 @@ impl Frames {
         Ok(writer.finish())
     }
 
-    /// Calls `visit` with the number of a first frame and the values of some frames from there on, until it has had all frames in
-    /// their order.
+    /// Calls `visit` with the number of a first frame and the values of some frames from there on,
+    /// until it has had all frames in their order.
     ///
     /// # Errors
     /// The temporary file cannot be read, or an error of `visit`.
@@ -312,8 +317,8 @@ impl FrameWriter {
         }
     }
 
-    /// The same in a temporary file in `folder`: 2 bytes a value, or 4 as soon as one is neither a count below 65 528 nor one of
-    /// those that detectors write where there are no data.
+    /// The same in a temporary file in `folder`: 2 bytes a value, or 4 as soon as one is neither a
+    /// count below 65 528 nor one of those that detectors write where there are no data.
     ///
     /// # Errors
     /// The file cannot be made.

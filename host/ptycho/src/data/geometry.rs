@@ -6,7 +6,8 @@ const PLANCK_TIMES_LIGHT: f64 = 6.626_070_15e-34 * 299_792_458.0;
 /// Elementary charge, C (CODATA 2018, exact).
 const ELEMENTARY_CHARGE: f64 = 1.602_176_634e-19;
 
-/// Rest energy of an electron, J: its mass of 9.109 383 7015 · 10⁻³¹ kg (CODATA 2018) times the square of the speed of light.
+/// Rest energy of an electron, J: its mass of 9.109 383 7015 · 10⁻³¹ kg (CODATA 2018) times the
+/// square of the speed of light.
 const REST_ENERGY: f64 = 9.109_383_701_5e-31 * 299_792_458.0 * 299_792_458.0;
 
 /// How waves travel from the specimen to the detector.
@@ -17,7 +18,8 @@ pub enum Propagation {
     FarField,
     /// To the near field, by Fresnel propagation.
     NearField {
-        /// Distance z1 from the focus of a cone beam to the specimen, m; `None` for a parallel beam.
+        /// Distance z1 from the focus of a cone beam to the specimen, m; `None` for a parallel
+        /// beam.
         focus_to_sample: Option<f64>,
     },
 }
@@ -51,23 +53,24 @@ impl Geometry {
         }
     }
 
-    /// Geometric magnification M = (z1 + z2)/z1 of a cone beam in the near field, z1 from the focus to the specimen and z2 from
-    /// there to the detector; otherwise 1.
+    /// Geometric magnification M = (z1 + z2)/z1 of a cone beam in the near field, z1 from the focus
+    /// to the specimen and z2 from there to the detector; otherwise 1.
     #[must_use]
     pub fn magnification(&self) -> f64 {
         self.focus_to_sample()
             .map_or(1.0, |z1| (z1 + self.distance) / z1)
     }
 
-    /// Distance, m, over which a parallel beam propagates like this one, z1 z2/(z1 + z2) for a cone beam in the near field
-    /// (Fresnel scaling theorem: D. Paganin, Coherent X-Ray Optics, Oxford 2006, appendix B); otherwise the distance itself.
+    /// Distance, m, over which a parallel beam propagates like this one, z1 z2/(z1 + z2) for a cone
+    /// beam in the near field (Fresnel scaling theorem: D. Paganin, Coherent X-Ray Optics, Oxford
+    /// 2006, appendix B); otherwise the distance itself.
     #[must_use]
     pub fn effective_distance(&self) -> f64 {
         self.distance / self.magnification()
     }
 
-    /// Fresnel number Δ²/(λz) of an object pixel Δ (row, column) at the effective distance z in the near field, which
-    /// has no meaning in the far field.
+    /// Fresnel number Δ²/(λz) of an object pixel Δ (row, column) at the effective distance z in the
+    /// near field, which has no meaning in the far field.
     #[must_use]
     pub fn fresnel_number(&self, rows: usize, columns: usize) -> [f64; 2] {
         let area = self.wavelength * self.effective_distance();
@@ -75,8 +78,8 @@ impl Geometry {
             .map(|pixel| pixel * pixel / area)
     }
 
-    /// Size of an object pixel (row, column), m, for frames of `rows` × `columns`: Δ = λ z/(n p) per axis in the far field, and
-    /// Δ = p/M in the near field, M from [`Self::magnification`].
+    /// Size of an object pixel (row, column), m, for frames of `rows` × `columns`: Δ = λ z/(n p)
+    /// per axis in the far field, and Δ = p/M in the near field, M from [`Self::magnification`].
     #[must_use]
     pub fn object_pixel(&self, rows: usize, columns: usize) -> [f64; 2] {
         if self.is_near_field() {
@@ -107,8 +110,9 @@ impl Geometry {
         PLANCK_TIMES_LIGHT / joule
     }
 
-    /// De Broglie wavelength, m, of electrons that a voltage U in V has accelerated from rest: λ = hc/√(eU (2 m c² + eU))
-    /// (E. J. Kirkland, Advanced Computing in Electron Microscopy, 2nd ed., Springer 2010, chapter 2).
+    /// De Broglie wavelength, m, of electrons that a voltage U in V has accelerated from rest: λ =
+    /// hc/√(eU (2 m c² + eU)) (E. J. Kirkland, Advanced Computing in Electron Microscopy, 2nd ed.,
+    /// Springer 2010, chapter 2).
     #[must_use]
     pub fn wavelength_of_voltage(volts: f64) -> f64 {
         let energy = ELEMENTARY_CHARGE * volts;
@@ -132,8 +136,9 @@ mod tests {
         assert!((r - 4e-8).abs() < 1e-20 && (c - 1e-8).abs() < 1e-20);
     }
 
-    /// The published values of the scan `p25-near-field.cxi` (Zenodo 10.5281/zenodo.17899482): magnification 307.8, object
-    /// pixel 0.1787 µm, effective distance 3.638 mm, where 1.12 m is the distance from the specimen to the detector.
+    /// The published values of the scan `p25-near-field.cxi` (Zenodo 10.5281/zenodo.17899482):
+    /// magnification 307.8, object pixel 0.1787 µm, effective distance 3.638 mm, where 1.12 m is
+    /// the distance from the specimen to the detector.
     #[test]
     fn a_cone_beam_has_the_published_magnification() {
         let mut g = Geometry {

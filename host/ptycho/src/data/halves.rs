@@ -5,9 +5,10 @@ use ndarray::Array2;
 /// Bits that differ between neighbouring numbers (the golden ratio, as a fraction of 2⁶⁴).
 const SCRAMBLE: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The frames of half 1 or 2 of a scan with positions (frame, (row, column)), in their order. The scan is halved again and again
-/// across its longer side, until there are pairs of neighbours; each half has one frame of each pair, so that both cover the scan
-/// with twice the distance between frames. If the number of frames is odd, half 1 has one more.
+/// The frames of half 1 or 2 of a scan with positions (frame, (row, column)), in their order. The
+/// scan is halved again and again across its longer side, until there are pairs of neighbours; each
+/// half has one frame of each pair, so that both cover the scan with twice the distance between
+/// frames. If the number of frames is odd, half 1 has one more.
 #[must_use]
 pub fn half_of(positions: &Array2<f64>, half: usize) -> Vec<usize> {
     let mut frames: Vec<usize> = (0..positions.nrows()).collect();
@@ -48,7 +49,8 @@ fn split(positions: &Array2<f64>, frames: &mut [usize], pairs: &mut Vec<(usize, 
         let at = |axis: usize| positions[[*a, axis]].total_cmp(&positions[[*b, axis]]);
         at(axis).then(at(1 - axis)).then(a.cmp(b))
     });
-    // An even number of frames on the first side, so that at most one frame of all has no neighbour.
+    // An even number of frames on the first side, so that at most one frame of all has no
+    // neighbour.
     let (first, second) = frames.split_at_mut(frames.len().div_ceil(4) * 2);
     split(positions, first, pairs);
     split(positions, second, pairs);

@@ -1,7 +1,9 @@
-//! A look at counts while they are read, each time at a few that are still in the processor's cache.
+//! A look at counts while they are read, each time at a few that are still in the processor's
+//! cache.
 //!
-//! Almost all detectors store small whole numbers. Their sums are exact, so that the order in which threads add them does not matter. Of
-//! other counts an inspection finds nothing; they are looked at when all have been read.
+//! Almost all detectors store small whole numbers. Their sums are exact, so that the order in which
+//! threads add them does not matter. Of other counts an inspection finds nothing; they are looked
+//! at when all have been read.
 
 use super::Mask;
 use super::count_sums::{CountHash, CountSums, SMALL, SMALL_PIXELS};
@@ -10,7 +12,8 @@ use pulp::NullaryFnOnce;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// More than the pixels of a frame, and the frames, of which sums in double precision are exact: 2⁵³ of the largest, 2²³.
+/// More than the pixels of a frame, and the frames, of which sums in double precision are exact:
+/// 2⁵³ of the largest, 2²³.
 const MOST: usize = 1 << 30;
 
 /// What is found of frames in memory, as masked by one mask.
@@ -34,7 +37,8 @@ impl Inspected {
         }
     }
 
-    /// The largest count of the pixels that `mask` leaves, if it is the mask of this; all are finite and not negative.
+    /// The largest count of the pixels that `mask` leaves, if it is the mask of this; all are
+    /// finite and not negative.
     pub(crate) fn largest(&self, mask: Option<&Mask>) -> Option<f32> {
         self.is_of(mask).then_some(self.sums.largest)
     }
@@ -79,8 +83,9 @@ fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'m> Inspection<'m> {
-    /// An inspection of frames (frame, row, column), of which the pixels with `false` in the `mask` (row, column) are set to 0. `None` if it would find
-    /// nothing: the mask has another shape, or there are too many frames or pixels.
+    /// An inspection of frames (frame, row, column), of which the pixels with `false` in the `mask`
+    /// (row, column) are set to 0. `None` if it would find nothing: the mask has another shape, or
+    /// there are too many frames or pixels.
     pub(crate) fn new(shape: [usize; 3], mask: Option<&'m Array2<bool>>) -> Option<Self> {
         let [frames, rows, columns] = shape;
         let pixels = rows.checked_mul(columns)?;
@@ -264,14 +269,16 @@ impl NullaryFnOnce for Rows<'_> {
     }
 }
 
-/// The sum of at most [`SMALL_PIXELS`] counts and the bits of the largest; each is added to the sum of its pixel. −0 becomes 0.
+/// The sum of at most [`SMALL_PIXELS`] counts and the bits of the largest; each is added to the sum
+/// of its pixel. −0 becomes 0.
 #[inline(always)]
 fn added(counts: &mut [f32], sums: &mut [u32]) -> Option<(u32, i32)> {
     let (mut sum, mut largest, mut others) = (0_u32, 0_i32, 0_u32);
     for (count, of_pixel) in counts.iter_mut().zip(sums) {
         *count += 0.0;
         let shifted = *count + SMALL;
-        // No branches, and integers, so that several are computed at once: bits of numbers from 0 on have the order of the numbers.
+        // No branches, and integers, so that several are computed at once: bits of numbers from 0
+        // on have the order of the numbers.
         others |= u32::from(!((shifted - SMALL == *count) & (*count >= 0.0)));
         let whole = shifted.to_bits() & 0x007f_ffff;
         sum = sum.wrapping_add(whole);

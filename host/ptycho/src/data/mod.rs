@@ -1,5 +1,5 @@
-//! Scans and results: plain data whose constructors check shapes, units and finite values; no GPU, and
-//! no files but temporary ones.
+//! Scans and results: plain data whose constructors check shapes, units and finite values; no GPU,
+//! and no files but temporary ones.
 
 mod count_sums;
 mod frames;

@@ -4,7 +4,8 @@ use super::{DetectorModel, SliceStack, VariableProbe};
 use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 
-/// What a model of ptychography has beyond object, probe and frames; nothing, unless the recipe asks for it.
+/// What a model of ptychography has beyond object, probe and frames; nothing, unless the recipe
+/// asks for it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ModelParts {
     /// The modes of the object, if there are several.
@@ -24,7 +25,8 @@ pub struct ModelParts {
 pub struct ObjectModes {
     /// Transmission of the modes after the first, which is the object (mode − 1, row, column).
     pub further: Array3<Complex<f64>>,
-    /// Share of the power of each mode, the first one's too, weighted by the fluence; strongest first.
+    /// Share of the power of each mode, the first one's too, weighted by the fluence; strongest
+    /// first.
     pub power: Vec<f64>,
 }
 

@@ -5,8 +5,8 @@ use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 
-/// Metrics of one iteration. The Fourier error is known for every iteration, the others for those for
-/// which they were computed (`metrics_every` of a recipe).
+/// Metrics of one iteration. The Fourier error is known for every iteration, the others for those
+/// for which they were computed (`metrics_every` of a recipe).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HistoryEntry {
     /// Number of the iteration in the whole run, from 1.
@@ -34,7 +34,8 @@ pub struct HistoryEntry {
 /// The slices of a thick specimen (multislice ptychography).
 #[derive(Debug, Clone, PartialEq)]
 pub struct SliceStack {
-    /// Complex transmission (slice, row, column), in the order in which the beam passes the slices; at least two.
+    /// Complex transmission (slice, row, column), in the order in which the beam passes the slices;
+    /// at least two.
     pub slices: Array3<Complex<f64>>,
     /// Distance from each slice to the next, m; one less than slices.
     pub distances: Vec<f64>,
@@ -43,7 +44,8 @@ pub struct SliceStack {
 }
 
 impl SliceStack {
-    /// The product of the slices (row, column): the object of a specimen so thin that waves do not spread in it.
+    /// The product of the slices (row, column): the object of a specimen so thin that waves do not
+    /// spread in it.
     #[must_use]
     pub fn product(&self) -> Array2<Complex<f64>> {
         product(&self.slices)
@@ -102,17 +104,20 @@ pub struct Reconstruction {
     pub backend: String,
     /// Name of the device.
     pub device: String,
-    /// How a GPU computed the last projection; empty on a CPU, without projections, and in results of earlier versions.
+    /// How a GPU computed the last projection; empty on a CPU, without projections, and in results
+    /// of earlier versions.
     pub plan: String,
     /// Program version.
     pub version: String,
-    /// What the automatic recipe tried and kept, JSON; empty if the recipe was given, and in results of earlier versions.
+    /// What the automatic recipe tried and kept, JSON; empty if the recipe was given, and in
+    /// results of earlier versions.
     pub trials: String,
     /// Path of the scan file, as given.
     pub source: String,
     /// Wavelength, m.
     pub wavelength: f64,
-    /// Voltage that has accelerated the electrons, V; `None` if the waves are photons, or not known to be electrons.
+    /// Voltage that has accelerated the electrons, V; `None` if the waves are photons, or not known
+    /// to be electrons.
     pub voltage: Option<f64>,
     /// Distance from the specimen to the detector, m.
     pub distance: f64,

@@ -36,7 +36,8 @@ pub struct PositionUnitOrigin {
     pub option: &'static str,
 }
 
-/// The unit in the file of a scan, which makes no difference between scans with the same positions in metres.
+/// The unit in the file of a scan, which makes no difference between scans with the same positions
+/// in metres.
 #[derive(Debug, Clone, Copy)]
 struct OfFile(Option<PositionUnitOrigin>);
 
@@ -289,8 +290,8 @@ impl Scan {
         })
     }
 
-    /// Masks all pixels of the frames with these numbers, from 0, at least one frame without them having a valid pixel; the frames must
-    /// have no counts, as sums over the counts are kept.
+    /// Masks all pixels of the frames with these numbers, from 0, at least one frame without them
+    /// having a valid pixel; the frames must have no counts, as sums over the counts are kept.
     #[must_use]
     pub fn with_masked_frames(mut self, numbers: &[usize]) -> Self {
         let [frames, rows, columns] = self.shape();
@@ -319,7 +320,8 @@ impl Scan {
     /// Masks pixels (row, column) in all frames.
     ///
     /// # Errors
-    /// The pixels that are left are no scan ([`ScanError::AllMasked`], [`ScanError::Dark`]), or a temporary file cannot be read.
+    /// The pixels that are left are no scan ([`ScanError::AllMasked`], [`ScanError::Dark`]), or a
+    /// temporary file cannot be read.
     pub fn with_masked_pixels(mut self, bad: &Array2<bool>) -> Result<Self, ScanError> {
         let mask = |mut valid: ArrayViewMut2<'_, bool>| {
             valid.zip_mut_with(bad, |valid, bad| *valid &= !bad);
@@ -352,8 +354,8 @@ impl Scan {
         Ok(self)
     }
 
-    /// Says of which frames of another scan this one is a part, from 0, so that their free pixels are the same. Others than one
-    /// for each frame are not taken.
+    /// Says of which frames of another scan this one is a part, from 0, so that their free pixels
+    /// are the same. Others than one for each frame are not taken.
     #[must_use]
     pub fn with_frame_numbers(mut self, numbers: Vec<usize>) -> Self {
         self.numbers = (numbers.len() == self.shape()[0]).then_some(numbers);
@@ -369,16 +371,16 @@ impl Scan {
             .unwrap_or(frame)
     }
 
-    /// Says in which direction the scan that this is a part of went on from each frame: [`Scan::travel`] of these frames. Others than
-    /// one for each frame are not taken.
+    /// Says in which direction the scan that this is a part of went on from each frame:
+    /// [`Scan::travel`] of these frames. Others than one for each frame are not taken.
     #[must_use]
     pub fn with_travel(mut self, travel: Vec<[f64; 2]>) -> Self {
         self.travel = (travel.len() == self.shape()[0]).then_some(travel);
         self
     }
 
-    /// The step (row, column), m, from each frame along the scan's direction of travel: to the next frame or, at the end of a
-    /// line, that of the frame before.
+    /// The step (row, column), m, from each frame along the scan's direction of travel: to the next
+    /// frame or, at the end of a line, that of the frame before.
     #[must_use]
     pub fn travel(&self) -> Vec<[f64; 2]> {
         match &self.travel {
@@ -394,7 +396,8 @@ impl Scan {
         self
     }
 
-    /// Says which numbers the frames have in the file. Others than one for each frame are not taken.
+    /// Says which numbers the frames have in the file. Others than one for each frame are not
+    /// taken.
     #[must_use]
     pub fn with_stored_frames(mut self, numbers: Vec<usize>) -> Self {
         let other =
@@ -413,8 +416,8 @@ impl Scan {
             .collect()
     }
 
-    /// The scan by itself: of which other scan it is a part, where its pixels are in a file, and what its reader said of it and did to
-    /// it, is no longer known.
+    /// The scan by itself: of which other scan it is a part, where its pixels are in a file, and
+    /// what its reader said of it and did to it, is no longer known.
     #[must_use]
     pub fn by_itself(self) -> Self {
         Self {
@@ -469,7 +472,8 @@ impl Scan {
         self
     }
 
-    /// Why the illumination in the file is not the start probe; `None` if it is, or if the file has none.
+    /// Why the illumination in the file is not the start probe; `None` if it is, or if the file has
+    /// none.
     #[must_use]
     pub fn unusable_probe(&self) -> Option<&str> {
         self.unusable_probe.as_deref()
@@ -482,12 +486,12 @@ impl Scan {
         self
     }
 
-    /// The scan of some of its frames in the order of `numbers`, which must be those of frames. Counts in a temporary file are
-    /// copied to another one.
+    /// The scan of some of its frames in the order of `numbers`, which must be those of frames.
+    /// Counts in a temporary file are copied to another one.
     ///
     /// # Errors
-    /// Those frames are no scan ([`ScanError::Empty`], [`ScanError::AllMasked`], [`ScanError::Dark`]), or a temporary file
-    /// cannot be read or written.
+    /// Those frames are no scan ([`ScanError::Empty`], [`ScanError::AllMasked`],
+    /// [`ScanError::Dark`]), or a temporary file cannot be read or written.
     pub fn of_some(self, numbers: &[usize]) -> Result<Self, ScanError> {
         let [_, rows, columns] = self.shape();
         let travel = self.travel();
@@ -528,8 +532,8 @@ impl Scan {
         })
     }
 
-    /// Counts (frame, row, column); zero frequency at (rows/2, columns/2), masked pixels 0. Those of a temporary file are read
-    /// into memory.
+    /// Counts (frame, row, column); zero frequency at (rows/2, columns/2), masked pixels 0. Those
+    /// of a temporary file are read into memory.
     ///
     /// # Errors
     /// The temporary file cannot be read.
@@ -555,8 +559,8 @@ impl Scan {
         Ok(found)
     }
 
-    /// Calls `visit` with the number of a first frame and the counts of some frames from there on, as [`Scan::frames`] has them, until
-    /// it has had all frames in their order.
+    /// Calls `visit` with the number of a first frame and the counts of some frames from there on,
+    /// as [`Scan::frames`] has them, until it has had all frames in their order.
     ///
     /// # Errors
     /// The temporary file cannot be read, or an error of `visit`.
@@ -603,14 +607,16 @@ impl Scan {
         &self.geometry
     }
 
-    /// Says that the waves are electrons, and which voltage, V, has accelerated them; the wavelength stays that of the geometry.
+    /// Says that the waves are electrons, and which voltage, V, has accelerated them; the
+    /// wavelength stays that of the geometry.
     #[must_use]
     pub fn with_voltage(mut self, volts: Option<f64>) -> Self {
         self.voltage = volts;
         self
     }
 
-    /// Voltage that has accelerated the electrons, V; `None` if the waves are photons, or not known to be electrons.
+    /// Voltage that has accelerated the electrons, V; `None` if the waves are photons, or not known
+    /// to be electrons.
     #[must_use]
     pub fn voltage(&self) -> Option<f64> {
         self.voltage

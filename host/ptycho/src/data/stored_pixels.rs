@@ -1,7 +1,8 @@
 //! Where the pixels of a scan are in the frames of its file.
 
-/// Where the pixels of a scan's frames are in the frames as they are stored, if frames are turned, cut or binned: a stored frame is
-/// shifted cyclically, its axes are exchanged, then inverted, and then a pixel of the scan is `bin` × `bin` of its pixels.
+/// Where the pixels of a scan's frames are in the frames as they are stored, if frames are turned,
+/// cut or binned: a stored frame is shifted cyclically, its axes are exchanged, then inverted, and
+/// then a pixel of the scan is `bin` × `bin` of its pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoredPixels {
     /// Rows and columns by which stored frames are shifted cyclically.
@@ -12,7 +13,8 @@ pub struct StoredPixels {
     pub swapped: bool,
     /// Whether the turned rows, and the turned columns, are inverted after that.
     pub inverted: [bool; 2],
-    /// Row and column of the turned frames at which the scan's first pixel begins, which may be beyond the detector.
+    /// Row and column of the turned frames at which the scan's first pixel begins, which may be
+    /// beyond the detector.
     pub first: [i64; 2],
     /// Rows, and columns, of a stored frame in one pixel.
     pub bin: usize,
@@ -29,8 +31,8 @@ impl StoredPixels {
             && self.bin == 1
     }
 
-    /// Row and column in the file of the pixel (row, column) of the scan, or of the first of those that it is made of; `None` beyond
-    /// the detector.
+    /// Row and column in the file of the pixel (row, column) of the scan, or of the first of those
+    /// that it is made of; `None` beyond the detector.
     #[must_use]
     pub fn of(&self, pixel: [usize; 2]) -> Option<[usize; 2]> {
         let mut at = [0; 2];

@@ -7,9 +7,10 @@ const JUMP: f64 = 2.0;
 /// Cosine of the angle between two steps below which a line ends.
 const TURN: f64 = 0.5;
 
-/// The step along the scan's direction of travel from each of `positions` (frame, (row, column)): to the next position or, where a line
-/// ends, that of the position before. Steps of more than twice the median, and those that turn from both neighbouring steps, go
-/// from one line to the next. 0 where there is no step.
+/// The step along the scan's direction of travel from each of `positions` (frame, (row, column)):
+/// to the next position or, where a line ends, that of the position before. Steps of more than
+/// twice the median, and those that turn from both neighbouring steps, go from one line to the
+/// next. 0 where there is no step.
 pub(crate) fn travel(positions: &Array2<f64>) -> Vec<[f64; 2]> {
     let positions: Vec<[f64; 2]> = positions.rows().into_iter().map(|p| [p[0], p[1]]).collect();
     let steps: Vec<[f64; 2]> = (positions.windows(2))

@@ -3,14 +3,15 @@
 use ndarray::{Array1, Array2, Array3, ArrayView2, ArrayViewMut2, Axis};
 use num_complex::Complex;
 
-/// Variations of the first probe mode: that of frame j is P_0 + Σ_k c_jk U_k (orthogonal probe relaxation, Odstrčil et al.,
-/// Opt. Express 24, 8360 (2016)).
+/// Variations of the first probe mode: that of frame j is P_0 + Σ_k c_jk U_k (orthogonal probe
+/// relaxation, Odstrčil et al., Opt. Express 24, 8360 (2016)).
 #[derive(Debug, Clone, PartialEq)]
 pub struct VariableProbe {
-    /// U (variation, row, column), of unit norm, orthogonal in the sense Re Σ conj(U_k) U_l = 0, strongest first; 0 where fewer
-    /// variations than these were found.
+    /// U (variation, row, column), of unit norm, orthogonal in the sense Re Σ conj(U_k) U_l = 0,
+    /// strongest first; 0 where fewer variations than these were found.
     pub shapes: Array3<Complex<f64>>,
-    /// c (frame, variation), √photons; their mean over the frames is 0, but for frames at the limit Σ_k c² = Σ|P_0|².
+    /// c (frame, variation), √photons; their mean over the frames is 0, but for frames at the limit
+    /// Σ_k c² = Σ|P_0|².
     pub coefficients: Array2<f64>,
 }
 

@@ -1,25 +1,31 @@
 //! The background that the frames determine, from sums over the frames of each pixel.
 //!
-//! *One number for all pixels* is estimated on the free pixels, which no update of object and probe sees. A fit that sees a pixel
-//! takes a part of its noise for light, and light is never negative, so that counts minus light are less than the background there:
-//! 1.6 to 1.75 instead of 2 photons in the scans of `docs/ptychography.md`. Nor is the predicted light S of an unseen pixel without
-//! bias: S = |f + ε|², whose error ε adds its own power. So counts of free pixels are fitted by a line, I ≈ b + k S: where S says
-//! nothing, k is 0 and b the mean counts. Pixels are taken in groups of similar brightness, each with its own line; the intercepts are weighted
-//! with their inverse variances and with 1/(⟨I⟩ + 1)², as in bright pixels an intercept is too large by a part of ε's power. b is at most what the darkest pixels count.
+//! *One number for all pixels* is estimated on the free pixels, which no update of object and probe
+//! sees. A fit that sees a pixel takes a part of its noise for light, and light is never negative,
+//! so that counts minus light are less than the background there: 1.6 to 1.75 instead of 2 photons
+//! in the scans of `docs/ptychography.md`. Nor is the predicted light S of an unseen pixel without
+//! bias: S = |f + ε|², whose error ε adds its own power. So counts of free pixels are fitted by a
+//! line, I ≈ b + k S: where S says nothing, k is 0 and b the mean counts. Pixels are taken in
+//! groups of similar brightness, each with its own line; the intercepts are weighted with their
+//! inverse variances and with 1/(⟨I⟩ + 1)², as in bright pixels an intercept is too large by a part
+//! of ε's power. b is at most what the darkest pixels count.
 //!
-//! *A number for each pixel* is that number and deviations from it, which are determined only as far as the pixel's light varies
-//! with the frame: light that is the same in all of them cannot be told from a background. In Poisson likelihood with δ photons
-//! added to counts and model, whose derivative by b is −Σ w (I − I_m)/(I_m + δ) and its expected second derivative Σ w/(I_m + δ), a factor on
-//! the light of each pixel is fitted beside b, with a variance of 1, and b̂ has what remains of the information after that. Pixels
-//! are drawn to the mean of all, and to that of their neighbourhood where it differs from it, as far as they differ by less than their
-//! uncertainty v explains: of a deviation d the part 1 − 9 v/d² is kept, if it is positive (an empirical Bayes estimate of the
-//! family of James and Stein, and of Breiman's garrote).
+//! *A number for each pixel* is that number and deviations from it, which are determined only as
+//! far as the pixel's light varies with the frame: light that is the same in all of them cannot be
+//! told from a background. In Poisson likelihood with δ photons added to counts and model, whose
+//! derivative by b is −Σ w (I − I_m)/(I_m + δ) and its expected second derivative Σ w/(I_m + δ), a
+//! factor on the light of each pixel is fitted beside b, with a variance of 1, and b̂ has what
+//! remains of the information after that. Pixels are drawn to the mean of all, and to that of their
+//! neighbourhood where it differs from it, as far as they differ by less than their uncertainty v
+//! explains: of a deviation d the part 1 − 9 v/d² is kept, if it is positive (an empirical Bayes
+//! estimate of the family of James and Stein, and of Breiman's garrote).
 
 use super::darkest::darkest_quarter;
 use crate::recipe::BackgroundFit;
 
-/// Sums of a pixel over frames. With v = I_m + δ, S = I_m − b and r = I − I_m, over those in which it is valid and not free: Σ 1, Σ 1/v,
-/// Σ S/v, Σ S²/v, Σ r/v, Σ r S/v, Σ r²/v, Σ I, Σ S; over those in which it is free: Σ 1, Σ I, Σ S, Σ S², Σ I S, Σ I².
+/// Sums of a pixel over frames. With v = I_m + δ, S = I_m − b and r = I − I_m, over those in which
+/// it is valid and not free: Σ 1, Σ 1/v, Σ S/v, Σ S²/v, Σ r/v, Σ r S/v, Σ r²/v, Σ I, Σ S; over
+/// those in which it is free: Σ 1, Σ I, Σ S, Σ S², Σ I S, Σ I².
 pub(crate) const TERMS: usize = 15;
 /// Terms of the first kind; the others follow.
 pub(crate) const SEEN: usize = 9;
@@ -55,11 +61,13 @@ pub(crate) fn free_terms(counts: f64, model: f64, background: f64) -> [f64; TERM
     ]
 }
 
-/// χ² of a pixel, per frame, above which it has less weight; about 1 where the model explains the counts.
+/// χ² of a pixel, per frame, above which it has less weight; about 1 where the model explains the
+/// counts.
 const MISFIT: f64 = 2.0;
 /// Deviations of so many standard deviations, or less, are taken for noise.
 const SIGNIFICANT: f64 = 3.0;
-/// Standard deviation of deviations that are taken for errors of the model, in units of the common background.
+/// Standard deviation of deviations that are taken for errors of the model, in units of the common
+/// background.
 const SYSTEMATIC: f64 = 0.1;
 /// Values of free pixels in a group, about, and the largest number of groups.
 const GROUP: f64 = 500.0;
@@ -74,7 +82,8 @@ struct Estimate {
     information: f64,
 }
 
-/// The next background (row, column) from the present one and the sums of each pixel; zero frequency at (0, 0).
+/// The next background (row, column) from the present one and the sums of each pixel; zero
+/// frequency at (0, 0).
 pub(crate) fn updated(
     fit: BackgroundFit,
     shape: [usize; 2],
@@ -156,8 +165,8 @@ fn of_group(group: &[&[f64; TERMS]]) -> Option<Estimate> {
     } else {
         0.0
     };
-    // The background's share in the counts, but for a factor that is the same in all groups: with the group's own background in
-    // it, those whose noise makes it larger would have more weight.
+    // The background's share in the counts, but for a factor that is the same in all groups: with
+    // the group's own background in it, those whose noise makes it larger would have more weight.
     let share = 1.0 / (mean_counts + 1.0);
     Some(Estimate {
         value,
@@ -255,8 +264,8 @@ fn of_pixels(shape: [usize; 2], background: &[f64], sums: &[[f64; TERMS]]) -> Ve
     estimates.iter().zip(around).map(near).collect()
 }
 
-/// The mean of the pixels weighted with their information, without those that differ from the weighted median by more than
-/// their uncertainty and the median itself explain.
+/// The mean of the pixels weighted with their information, without those that differ from the
+/// weighted median by more than their uncertainty and the median itself explain.
 fn robust_mean(estimates: &[Estimate]) -> Option<f64> {
     let mut sorted: Vec<Estimate> = (estimates.iter().copied())
         .filter(|e| e.information > 0.0)

@@ -3,7 +3,8 @@
 /// Their share of all pixels.
 const SHARE: f64 = 0.25;
 
-/// Sorts pixels by their `mean` counts, and returns the darkest quarter of them: at least one, if there are any.
+/// Sorts pixels by their `mean` counts, and returns the darkest quarter of them: at least one, if
+/// there are any.
 pub(super) fn darkest_quarter<T>(pixels: &mut [T], mean: impl Fn(&T) -> f64) -> &[T] {
     pixels.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
     let count = ((pixels.len() as f64 * SHARE).ceil() as usize).min(pixels.len());

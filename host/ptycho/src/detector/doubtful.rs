@@ -9,8 +9,8 @@ const WIDEST: f64 = 0.25;
 /// Full width at half maximum of a Gaussian, standard deviations.
 const WIDTH: f64 = 2.354_820_045_030_949_3;
 
-/// One sentence for a blur whose width at half maximum is above a quarter of the frames, and one for a known background above the
-/// mean counts of a valid pixel.
+/// One sentence for a blur whose width at half maximum is above a quarter of the frames, and one
+/// for a known background above the mean counts of a valid pixel.
 #[must_use]
 pub fn detector_problems(scan: &Scan, options: &DetectorOptions) -> Vec<String> {
     let [frames, rows, columns] = scan.shape();

@@ -1,4 +1,5 @@
-//! Engines with a detector on both back ends: they agree, blocks of frames, saved states and several devices change no bit.
+//! Engines with a detector on both back ends: they agree, blocks of frames, saved states and
+//! several devices change no bit.
 
 use crate::cpu::CpuEngine;
 use crate::cuda::GpuEngine;
@@ -16,8 +17,8 @@ use warpstride_ranks::threads;
 
 const FRAMES: usize = 7;
 
-/// Frames with a blur that differs along their axes, a background, a masked frame and free pixels; positions and scales are
-/// refined from the third iteration on.
+/// Frames with a blur that differs along their axes, a background, a masked frame and free pixels;
+/// positions and scales are refined from the third iteration on.
 struct Case {
     frames: usize,
     /// Rows of the frames, which have 16 columns.
@@ -337,8 +338,8 @@ fn several_devices_have_the_bits_of_one() {
     });
 }
 
-/// A single frame (never without counts, as such a scan is refused); one beside a masked one and one without counts; several.
-/// Dead pixels are in another place in each frame.
+/// A single frame (never without counts, as such a scan is refused); one beside a masked one and
+/// one without counts; several. Dead pixels are in another place in each frame.
 #[test]
 fn nothing_becomes_nan() {
     for frames in [1, 3, 6] {

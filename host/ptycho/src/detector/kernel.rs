@@ -13,7 +13,8 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// exp(−k²/2σ²) for |k| up to 4σ, normalised. A Gaussian that is wider than the axis goes round it.
+    /// exp(−k²/2σ²) for |k| up to 4σ, normalised. A Gaussian that is wider than the axis goes round
+    /// it.
     pub(crate) fn new(sigma: f64, n: usize) -> Self {
         if sigma <= 0.0 || n < 2 {
             return Self {

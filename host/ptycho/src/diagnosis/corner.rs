@@ -1,17 +1,21 @@
-//! Far-field patterns whose zero frequency is at the first pixel, as a discrete Fourier transform has it.
+//! Far-field patterns whose zero frequency is at the first pixel, as a discrete Fourier transform
+//! has it.
 
 use ndarray::Array2;
 use num_complex::Complex;
 use std::f64::consts::TAU;
 
-/// Least concentration of the light: 1 for a single row, 0 for a uniform frame, about 0.6 for a disc of half the frame's width.
+/// Least concentration of the light: 1 for a single row, 0 for a uniform frame, about 0.6 for a
+/// disc of half the frame's width.
 const CONCENTRATED: f64 = 0.25;
 /// Largest distance of the middle of the light from the first pixel, as a fraction of the frame.
 const NEAR: f64 = 0.1;
-/// Least share of each of the four corners in the light of all of them: a beam beside the detector has light in one or two.
+/// Least share of each of the four corners in the light of all of them: a beam beside the detector
+/// has light in one or two.
 const OF_CORNER: f64 = 0.02;
 
-/// Whether the light of the mean pattern (row, column) is around the first pixel, if the frame is continued periodically.
+/// Whether the light of the mean pattern (row, column) is around the first pixel, if the frame is
+/// continued periodically.
 pub(crate) fn is_at_corner(mean: &Array2<f64>) -> bool {
     let (rows, columns) = mean.dim();
     let total = mean.sum();
@@ -66,7 +70,8 @@ pub(crate) fn wrapped(mean: &Array2<f64>) -> Option<String> {
     ))
 }
 
-/// The axis, 0 for rows and 1 for columns, at both of whose borders the light is, and not at those of the other axis.
+/// The axis, 0 for rows and 1 for columns, at both of whose borders the light is, and not at those
+/// of the other axis.
 fn wraps_around(mean: &Array2<f64>) -> Option<usize> {
     let wraps = sums(mean).map(|sums| {
         let quarter = sums.len() / 4;
@@ -86,7 +91,8 @@ fn wraps_around(mean: &Array2<f64>) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// A Gaussian of this radius around a place of 40 × 30 pixels, continued periodically, on a background.
+    /// A Gaussian of this radius around a place of 40 × 30 pixels, continued periodically, on a
+    /// background.
     fn light(place: [f64; 2], radius: f64, background: f64) -> Array2<f64> {
         let distance = |at: usize, place: f64, side: usize| {
             let apart = (at as f64 - place).rem_euclid(side as f64);

@@ -1,8 +1,9 @@
-//! Pixels that count far less than the light around them says: dead pixels and lines, modules without data, and the shadows of
-//! beamstops, with or without a few stray counts.
+//! Pixels that count far less than the light around them says: dead pixels and lines, modules
+//! without data, and the shadows of beamstops, with or without a few stray counts.
 //!
-//! Where a pattern fades, it does so over several pixels; where a detector is dead, its light ends abruptly. An illumination can end
-//! abruptly, too, outside of a sharp pupil and in the shadow of a central stop, but it is symmetric about its centre.
+//! Where a pattern fades, it does so over several pixels; where a detector is dead, its light ends
+//! abruptly. An illumination can end abruptly, too, outside of a sharp pupil and in the shadow of a
+//! central stop, but it is symmetric about its centre.
 
 mod areas;
 mod gaps;
@@ -19,12 +20,13 @@ use ndarray::Array2;
 
 /// Largest part of the light that says how much a pixel would have, of one that is dead.
 const FAR: f64 = 1.0 / 30.0;
-/// Fewest counts, in all frames together, that a dead pixel would have. Chance does not leave a thirtieth of them: that is less by
-/// more than six standard deviations.
+/// Fewest counts, in all frames together, that a dead pixel would have. Chance does not leave a
+/// thirtieth of them: that is less by more than six standard deviations.
 const EXPECTED: f64 = 50.0;
 /// A pixel that has more than so many times the counts of the next one says no more than that.
 const STEEPEST: f64 = 5.0;
-/// Length of an edge relative to the lit length inside of it, of a straight one: that of a round pattern differs by more.
+/// Length of an edge relative to the lit length inside of it, of a straight one: that of a round
+/// pattern differs by more.
 const AS_LONG: f64 = 0.75;
 /// Distance inside of an edge at which the lit length is taken.
 const INSIDE: usize = 3;
@@ -35,7 +37,8 @@ const FEW: usize = 4;
 pub(crate) struct Dark {
     /// Those that are dead.
     pub(crate) dead: Array2<bool>,
-    /// Those in the middle of the light that may as well be the shadow of a central stop in the illumination.
+    /// Those in the middle of the light that may as well be the shadow of a central stop in the
+    /// illumination.
     pub(crate) doubtful: Array2<bool>,
     /// Whether any of them has counts.
     any_counts: bool,
@@ -48,8 +51,9 @@ impl Dark {
     }
 }
 
-/// Finds such pixels in so many frames with this mean (row, column), of the pixels that are valid in a frame. Hot pixels are no light that
-/// says how much others would have, but may be some with stray counts.
+/// Finds such pixels in so many frames with this mean (row, column), of the pixels that are valid
+/// in a frame. Hot pixels are no light that says how much others would have, but may be some with
+/// stray counts.
 pub(crate) fn dark(mean: &Array2<f64>, valid: &Array2<bool>, frames: usize) -> Dark {
     let mut found = dark_in(mean, valid, frames);
     let hot = candidates(mean, valid, frames, HOT);
@@ -100,8 +104,8 @@ fn dark_in(mean: &Array2<f64>, valid: &Array2<bool>, frames: usize) -> Dark {
     found
 }
 
-/// Counts so many pixels beyond a pixel, from its own and those of the one before it: amplitudes change in proportion to the
-/// distance, as they do at the zeros of a wave, and do not grow.
+/// Counts so many pixels beyond a pixel, from its own and those of the one before it: amplitudes
+/// change in proportion to the distance, as they do at the zeros of a wave, and do not grow.
 fn extrapolated(here: f64, before: f64, pixels: f64) -> f64 {
     let here = here.min(STEEPEST * before);
     let amplitude = (1.0 + pixels) * here.sqrt() - pixels * before.sqrt();

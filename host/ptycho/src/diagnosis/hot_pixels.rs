@@ -10,9 +10,11 @@ use warpstride_core::system::ScratchError;
 
 /// A hot pixel has so many times the counts of its neighbours.
 pub(crate) const HOT: f64 = 10.0;
-/// Fewest counts, of all frames together, by which a hot pixel exceeds that, so that noise does not.
+/// Fewest counts, of all frames together, by which a hot pixel exceeds that, so that noise does
+/// not.
 const HOT_COUNTS: f64 = 100.0;
-/// In near fields a hot pixel has this part of so many times the counts of its neighbours in single frames too, which noise lowers.
+/// In near fields a hot pixel has this part of so many times the counts of its neighbours in single
+/// frames too, which noise lowers.
 const IN_A_FRAME: f64 = 0.5;
 /// Least share of such frames.
 const IN_FRAMES: f64 = 0.9;
@@ -24,7 +26,8 @@ pub(crate) struct Candidate {
     /// Row and column.
     pub(crate) place: [usize; 2],
     around: Vec<[usize; 2]>,
-    /// Frames in which it is valid, and those in which it is far brighter than the pixels around it.
+    /// Frames in which it is valid, and those in which it is far brighter than the pixels around
+    /// it.
     frames: [usize; 2],
     /// How many times the counts of those around it it has in single frames.
     times: f64,
@@ -44,15 +47,17 @@ impl Candidate {
         self.frames[1] += usize::from(second.is_some_and(|second| here > self.times * second));
     }
 
-    /// Whether it is far brighter than the pixels around it in almost every frame that was looked at.
+    /// Whether it is far brighter than the pixels around it in almost every frame that was looked
+    /// at.
     pub(crate) fn lasts(&self) -> bool {
         self.frames[1] as f64 >= IN_FRAMES * self.frames[0] as f64
     }
 }
 
-/// Unmasked pixels far brighter than the pixels around them. Light of a far field covers several pixels if it is sampled finely
-/// enough. That of a near field does not have to, and where the beam is weak its pattern may be the same in all frames; there a hot
-/// pixel is one that has more counts than the mean of all pixels too, and that is far brighter than its neighbours in almost every
+/// Unmasked pixels far brighter than the pixels around them. Light of a far field covers several
+/// pixels if it is sampled finely enough. That of a near field does not have to, and where the beam
+/// is weak its pattern may be the same in all frames; there a hot pixel is one that has more counts
+/// than the mean of all pixels too, and that is far brighter than its neighbours in almost every
 /// frame.
 ///
 /// # Errors
@@ -94,8 +99,9 @@ pub(crate) fn valid_somewhere(scan: &Scan) -> Array2<bool> {
     }
 }
 
-/// The pixels that have more than `times` the counts of those around them in the mean (row, column) over so many frames, of the
-/// pixels that are valid in a frame: single ones, lines, and small areas.
+/// The pixels that have more than `times` the counts of those around them in the mean (row, column)
+/// over so many frames, of the pixels that are valid in a frame: single ones, lines, and small
+/// areas.
 pub(crate) fn candidates(
     mean: &Array2<f64>,
     valid: &Array2<bool>,
@@ -132,7 +138,8 @@ pub(crate) fn candidates(
     found
 }
 
-/// The next valid pixels (row, column) in the eight directions from one, behind up to three masked ones.
+/// The next valid pixels (row, column) in the eight directions from one, behind up to three masked
+/// ones.
 pub(super) fn around([row, column]: [usize; 2], valid: &Array2<bool>) -> Vec<[usize; 2]> {
     let directions = (-1..=1).flat_map(|down| (-1..=1).map(move |right| [down, right]));
     let next = |[down, right]: [isize; 2]| {
@@ -180,7 +187,8 @@ mod tests {
     use crate::data::Propagation;
     use crate::{SimulateOptions, simulate};
 
-    /// What is found in a simulated near field with these pixels (row, column) of so many counts in each frame.
+    /// What is found in a simulated near field with these pixels (row, column) of so many counts in
+    /// each frame.
     fn found(scan: &Scan, hot_pixels: &[([usize; 2], f32)]) -> Option<String> {
         let mut counts = scan.frames().unwrap().into_owned();
         for mut frame in counts.outer_iter_mut() {

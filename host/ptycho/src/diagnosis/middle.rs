@@ -11,7 +11,8 @@ pub(super) struct Middle {
 }
 
 impl Middle {
-    /// The centre of the pixels with a tenth of the counts of the brightest ones or more; single hot pixels do not matter.
+    /// The centre of the pixels with a tenth of the counts of the brightest ones or more; single
+    /// hot pixels do not matter.
     pub(super) fn of(counts: &Array2<f64>, valid: &Array2<bool>) -> Option<Self> {
         let all = counts.iter().zip(valid).filter(|(_, valid)| **valid);
         let mut ordered: Vec<f64> = all.map(|(counts, _)| *counts).collect();

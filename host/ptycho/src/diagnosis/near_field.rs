@@ -3,8 +3,9 @@
 use crate::data::Scan;
 use warpstride_core::text::significant;
 
-/// The problem that the phase πλzf² of the transfer function changes by more than π from one frequency of the frame to the next at
-/// its border, where it changes fastest: λz > nΔ² for n pixels.
+/// The problem that the phase πλzf² of the transfer function changes by more than π from one
+/// frequency of the frame to the next at its border, where it changes fastest: λz > nΔ² for n
+/// pixels.
 pub(super) fn aliased(scan: &Scan) -> Option<String> {
     let geometry = scan.geometry();
     if !geometry.is_near_field() {
@@ -26,7 +27,8 @@ pub(super) fn aliased(scan: &Scan) -> Option<String> {
     })
 }
 
-/// The problem that object pixels are at most λ/√2, so that not all frequencies of the frames travel to the detector.
+/// The problem that object pixels are at most λ/√2, so that not all frequencies of the frames
+/// travel to the detector.
 pub(super) fn evanescent(scan: &Scan) -> Option<String> {
     let geometry = scan.geometry();
     if !geometry.is_near_field() {

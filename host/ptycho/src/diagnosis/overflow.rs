@@ -11,15 +11,17 @@ use warpstride_core::text::count;
 const BITS: [i32; 4] = [8, 12, 14, 16];
 /// Least part of the range that the largest count reaches.
 const REACHED: f64 = 0.5;
-/// Least part of the range that all pixels around a hole have, and the part that small counts in it do not reach: two pairs. Least mean
-/// counts of a hole: where a beamstop or the ring of an illumination encloses it, it has hardly any.
+/// Least part of the range that all pixels around a hole have, and the part that small counts in it
+/// do not reach: two pairs. Least mean counts of a hole: where a beamstop or the ring of an
+/// illumination encloses it, it has hardly any.
 const AROUND: [(f32, f32); 2] = [(0.35, 0.1), (0.25, 0.05)];
 const INSIDE: f32 = 0.005;
 /// Most pixels of a hole, and fewest frames with holes.
 const LARGEST: usize = 100;
 const FEWEST: usize = 3;
 
-/// The problem that small counts lie among bright ones in many frames, as those that began again do.
+/// The problem that small counts lie among bright ones in many frames, as those that began again
+/// do.
 ///
 /// # Errors
 /// The counts are in a temporary file that cannot be read.
@@ -66,7 +68,8 @@ pub(super) fn wrapped(scan: &Scan) -> Result<Option<String>, ScratchError> {
     }))
 }
 
-/// The number of pixels with less than `most` counts that have pixels with `around` or more all around.
+/// The number of pixels with less than `most` counts that have pixels with `around` or more all
+/// around.
 fn holes(
     counts: ArrayView2<'_, f32>,
     valid: ArrayView2<'_, bool>,

@@ -7,14 +7,16 @@ use warpstride_core::system::ScratchError;
 
 /// Fewest frames in which light does not have the same count everywhere by chance.
 const FRAMES: usize = 10;
-/// A stuck pixel has less than one part of this of the median counts around, or more than so many times as many; far brighter ones are
-/// named as hot ones.
+/// A stuck pixel has less than one part of this of the median counts around, or more than so many
+/// times as many; far brighter ones are named as hot ones.
 const UNLIKE: f64 = 2.0;
 const HOT: f64 = 5.0;
-/// Standard deviations of photon noise by which it differs from those around, in all frames together.
+/// Standard deviations of photon noise by which it differs from those around, in all frames
+/// together.
 const DEVIATIONS: f64 = 6.0;
 
-/// The pixels (row, column) of a scan with this mean that are stuck in all frames in which they are valid.
+/// The pixels (row, column) of a scan with this mean that are stuck in all frames in which they are
+/// valid.
 ///
 /// # Errors
 /// The counts are in a temporary file that cannot be read.

@@ -5,8 +5,9 @@ use crate::{Background, BackgroundFit, ProbeSource, Problem, Recipe};
 use warpstride_core::text::{count, length};
 
 impl Problem {
-    /// Adds a note for each part of the model of `result` that `recipe` leaves out or has otherwise: slices, object modes, modes
-    /// of the probe, the motion during exposures, the detector, and variations of a probe that comes from elsewhere.
+    /// Adds a note for each part of the model of `result` that `recipe` leaves out or has
+    /// otherwise: slices, object modes, modes of the probe, the motion during exposures, the
+    /// detector, and variations of a probe that comes from elsewhere.
     pub(super) fn note_parts_left_out(&mut self, result: &Reconstruction, recipe: &Recipe) {
         let parts = &result.parts;
         let mut notes = Vec::new();
@@ -164,7 +165,8 @@ mod tests {
         assert!(!notes(&several, &own).contains("probe modes left out"));
     }
 
-    /// The product of slices, other distances, and how far light spreads, which is computed for the distances at the start.
+    /// The product of slices, other distances, and how far light spreads, which is computed for the
+    /// distances at the start.
     #[test]
     fn slices_of_the_result_are_explained() {
         let mut own = recipe(3.0);

@@ -3,13 +3,15 @@
 use crate::data::Reconstruction;
 use crate::{Orientation, Problem, ReadOptions, Recipe};
 
-/// Largest difference of the elements of two maps of positions that have the same orientation: refined maps differ by less.
+/// Largest difference of the elements of two maps of positions that have the same orientation:
+/// refined maps differ by less.
 const SAME: f64 = 0.2;
 
 type Matrix = [[f64; 2]; 2];
 
 impl Problem {
-    /// Adds a note if the recipe stored in `result` has another orientation of the positions than `recipe`, or cannot be read.
+    /// Adds a note if the recipe stored in `result` has another orientation of the positions than
+    /// `recipe`, or cannot be read.
     pub(super) fn note_orientation(&mut self, result: &Reconstruction, recipe: &Recipe) {
         let note = match Recipe::from_toml(&result.recipe) {
             Err(_) => "the recipe stored in the result cannot be read; its object must have the orientation of this run's positions".to_owned(),
@@ -34,7 +36,8 @@ fn map(options: &ReadOptions) -> Matrix {
     [0, 1].map(|row| [0, 1].map(|column| element(row, column)))
 }
 
-/// Whether the maps have different orientations: whether what takes positions of the one to the other is far from 1 times a factor.
+/// Whether the maps have different orientations: whether what takes positions of the one to the
+/// other is far from 1 times a factor.
 fn differ(from: Matrix, to: Matrix) -> bool {
     let [[a, b], [c, d]] = from;
     let determinant = a * d - b * c;

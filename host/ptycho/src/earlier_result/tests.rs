@@ -126,7 +126,8 @@ fn on_another_grid_object_and_probe_are_at_the_same_places() {
         let (rows, columns) = found.object.dim();
         let mut most: f64 = 0.0;
         for ((r, c), value) in found.object.indexed_iter() {
-            // At the border the kernel has values on one side only, and finer grids have pixels beyond.
+            // At the border the kernel has values on one side only, and finer grids have pixels
+            // beyond.
             if (8..rows - 8).contains(&r) && (8..columns - 8).contains(&c) {
                 most = most.max((value - expected.object[[r, c]]).norm());
             }

@@ -9,8 +9,9 @@ use warpstride_core::text::count;
 const NOUNS: [&str; 2] = ["variation", "variations"];
 
 impl Problem {
-    /// Takes the variations of the probe of `result`, whose first mode has been multiplied by `factor`, as many as the recipe
-    /// wants; further ones are formed when they are first updated. A note says if they are left out.
+    /// Takes the variations of the probe of `result`, whose first mode has been multiplied by
+    /// `factor`, as many as the recipe wants; further ones are formed when they are first updated.
+    /// A note says if they are left out.
     pub(super) fn take_variations(
         &mut self,
         result: &Reconstruction,

@@ -94,8 +94,8 @@ impl Values {
 /// The form in which an engine keeps the exit waves between iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaveSpace {
-    /// Unnormalised detector waves Ψ, the frames' pixel (rows/2, columns/2) at (0, 0): transforms of ψ in the far field. In the near
-    /// field no engine has another form.
+    /// Unnormalised detector waves Ψ, the frames' pixel (rows/2, columns/2) at (0, 0): transforms
+    /// of ψ in the far field. In the near field no engine has another form.
     Fourier,
     /// ψ itself.
     Real,
@@ -116,17 +116,18 @@ pub struct EngineState {
     pub exit_space: WaveSpace,
     /// Momentum of object and probe, in their shapes; empty without momentum.
     pub momentum: [Values; 2],
-    /// The last gradients of object and probe, in their shapes, then the last directions, of conjugate
-    /// gradients; empty without them.
+    /// The last gradients of object and probe, in their shapes, then the last directions, of
+    /// conjugate gradients; empty without them.
     pub search: [Values; 4],
-    /// Numbers of conjugate gradients, double precision: (⟨g, z⟩, number of iterations), (whether the
-    /// object was updated, whether the probe was); empty before them.
+    /// Numbers of conjugate gradients, double precision: (⟨g, z⟩, number of iterations), (whether
+    /// the object was updated, whether the probe was); empty before them.
     pub search_numbers: Values,
     /// Positions of the frames (row + i column), object pixels, double precision.
     pub positions: Values,
     /// Intensity scales of the frames, double precision.
     pub scales: Values,
-    /// Arrays of models that have more than object, probe and frames, by their names; a checkpoint has them under these names.
+    /// Arrays of models that have more than object, probe and frames, by their names; a checkpoint
+    /// has them under these names.
     pub added: BTreeMap<String, Values>,
 }
 
@@ -176,8 +177,8 @@ impl EngineState {
         self
     }
 
-    /// The exit waves in the form `space`: `exit`, from [`Self::parts`], or its transforms over frames of `shape` (row,
-    /// column).
+    /// The exit waves in the form `space`: `exit`, from [`Self::parts`], or its transforms over
+    /// frames of `shape` (row, column).
     pub(crate) fn exit_in<'a, T: Real>(
         &self,
         space: WaveSpace,
@@ -278,8 +279,8 @@ impl EngineState {
         ]
     }
 
-    /// Like [`EngineState::parts`], with the exit waves of the frames `own` alone, `waves` values each: taken from those of all
-    /// frames, or those that the state has.
+    /// Like [`EngineState::parts`], with the exit waves of the frames `own` alone, `waves` values
+    /// each: taken from those of all frames, or those that the state has.
     pub(crate) fn parts_of<T: Real>(
         &self,
         [object, probe, all]: [usize; 3],

@@ -33,8 +33,8 @@ fn equations(steps: &[[f64; 2]]) -> Vec<NormalEquations> {
     steps.iter().map(of).collect()
 }
 
-/// A runaway ends at three standard deviations from the map of the others, which stay as they are but
-/// for the common shift.
+/// A runaway ends at three standard deviations from the map of the others, which stay as they are
+/// but for the common shift.
 #[test]
 fn runaways_are_drawn_in_to_three_standard_deviations_from_the_map() {
     let mut frames = grid();

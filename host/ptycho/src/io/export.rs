@@ -1,4 +1,5 @@
-//! What a result has, in the formats of other programs: TIFF images, NumPy arrays, and positions as a table.
+//! What a result has, in the formats of other programs: TIFF images, NumPy arrays, and positions as
+//! a table.
 
 use crate::data::Reconstruction;
 use ndarray::{ArrayD, Axis};
@@ -46,8 +47,9 @@ impl Part {
     }
 }
 
-/// Writes a part of a result as a NumPy array if the name ends in `.npy`, else as TIFF, atomically. The object and the probe are
-/// complex numbers (complex64, or complex128 of a reconstruction in double precision), modulus and phase are f32.
+/// Writes a part of a result as a NumPy array if the name ends in `.npy`, else as TIFF, atomically.
+/// The object and the probe are complex numbers (complex64, or complex128 of a reconstruction in
+/// double precision), modulus and phase are f32.
 ///
 /// # Errors
 /// [`IoError::Write`].
@@ -113,8 +115,8 @@ fn tiff(
     })
 }
 
-/// Writes a table of the positions, m, one line for each frame: those of the result, those recorded in the scan, and the factor on the
-/// frame's intensities. `--positions` reads it.
+/// Writes a table of the positions, m, one line for each frame: those of the result, those recorded
+/// in the scan, and the factor on the frame's intensities. `--positions` reads it.
 ///
 /// # Errors
 /// [`IoError::Write`].

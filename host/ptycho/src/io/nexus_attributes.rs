@@ -1,4 +1,5 @@
-//! Attributes by which NeXus programs (silx, DAWN, …) know what the datasets of scans and results are, and which of them to draw.
+//! Attributes by which NeXus programs (silx, DAWN, …) know what the datasets of scans and results
+//! are, and which of them to draw.
 //!
 //! NeXus: <https://manual.nexusformat.org/> (NX_class, default, signal, axes, units).
 

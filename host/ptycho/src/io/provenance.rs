@@ -1,7 +1,8 @@
 //! From what, and how, a file was made: groups of the class NXprocess in scans and results.
 //!
-//! NeXus: <https://manual.nexusformat.org/classes/base_classes/NXprocess.html> (program, version, sequence_index, and notes of the class
-//! NXnote). There is no date, so that nothing in a file depends on when it was written but what HDF5 itself notes.
+//! NeXus: <https://manual.nexusformat.org/classes/base_classes/NXprocess.html> (program, version,
+//! sequence_index, and notes of the class NXnote). There is no date, so that nothing in a file
+//! depends on when it was written but what HDF5 itself notes.
 
 use hdf5_metno as hdf5;
 use serde::Serialize;
@@ -42,7 +43,8 @@ pub struct Process {
     pub recipe: String,
     /// What was read and done, one sentence each.
     pub notes: Vec<String>,
-    /// SHA-256 of counts, mask, positions and geometry, hexadecimal ([`crate::fingerprint`]); empty if it was not computed.
+    /// SHA-256 of counts, mask, positions and geometry, hexadecimal ([`crate::fingerprint`]); empty
+    /// if it was not computed.
     pub scan_sha256: String,
 }
 
@@ -87,7 +89,8 @@ impl fmt::Display for Process {
     }
 }
 
-/// The runs that have made the file `path`, the first one first; none of a file that does not say it.
+/// The runs that have made the file `path`, the first one first; none of a file that does not say
+/// it.
 #[must_use]
 pub fn processes(path: &Path, memory: Memory) -> Vec<Process> {
     if !is_hdf5(path) {
@@ -152,7 +155,8 @@ pub(super) fn write(file: &hdf5::File, processes: &[Process]) -> hdf5::Result<()
     Ok(())
 }
 
-/// Gives the group of a run, which has program and version, its class, its number, the files and the notes.
+/// Gives the group of a run, which has program and version, its class, its number, the files and
+/// the notes.
 pub(super) fn annotate(group: &hdf5::Group, number: usize, process: &Process) -> hdf5::Result<()> {
     output::attribute(group, "NX_class", CLASS)?;
     output::number(group, "sequence_index", number as u64)?;

@@ -39,8 +39,8 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
     write_with(path, result, (&[], &Process::default()))
 }
 
-/// Like [`write()`], with the runs that have made the scan, the first one first, and the files and notes of the run that has made the
-/// result, in groups of the class NXprocess.
+/// Like [`write()`], with the runs that have made the scan, the first one first, and the files and
+/// notes of the run that has made the result, in groups of the class NXprocess.
 ///
 /// # Errors
 /// As [`write()`].
@@ -181,8 +181,8 @@ fn history(group: &hdf5::Group, entries: &[HistoryEntry]) -> hdf5::Result<()> {
     output::array(group, "engine", &engines)
 }
 
-/// Reads the results in `path`, which must fit into the available memory. The file may be one of PtyPy (`.ptyr`), or a product of
-/// Ptychodus, in which pty-chi's results are saved.
+/// Reads the results in `path`, which must fit into the available memory. The file may be one of
+/// PtyPy (`.ptyr`), or a product of Ptychodus, in which pty-chi's results are saved.
 ///
 /// # Errors
 /// Returns [`IoError`], displayed as one sentence.

@@ -6,8 +6,9 @@ use ndarray::{Ix1, Ix3};
 use warpstride_files::IoError;
 use warpstride_files::source::{Numbers, Source};
 
-/// Reads the slices in `group`, of an object of `shape` (rows, columns): `slices`, `slice_distances` and, if the distances have
-/// changed, `slice_start_distances`; `None` if there are none.
+/// Reads the slices in `group`, of an object of `shape` (rows, columns): `slices`,
+/// `slice_distances` and, if the distances have changed, `slice_start_distances`; `None` if there
+/// are none.
 pub(super) fn read_slices(
     source: &Source,
     group: &str,

@@ -15,12 +15,13 @@ const DATASET: &str = "/entry_1/image_1/data";
 const OPTION: &str = "start.object";
 const SHAPE: &str = "shape (row, column)";
 
-/// Reads a complex image (row, column) from a `.npy` array, or from the dataset of an HDF5 file, by default that of a result.
-/// Beside the dataset, `y_pixel_size` and `x_pixel_size` (m) are its pixel, and `origin` (row, column; m) is its place, if there are any.
+/// Reads a complex image (row, column) from a `.npy` array, or from the dataset of an HDF5 file, by
+/// default that of a result. Beside the dataset, `y_pixel_size` and `x_pixel_size` (m) are its
+/// pixel, and `origin` (row, column; m) is its place, if there are any.
 ///
 /// # Errors
-/// Returns [`IoError`], displayed as one sentence: the file cannot be read, has another shape, real numbers or values that are not
-/// finite, or does not fit into the available memory.
+/// Returns [`IoError`], displayed as one sentence: the file cannot be read, has another shape, real
+/// numbers or values that are not finite, or does not fit into the available memory.
 pub fn read(path: &Path, dataset: Option<&str>) -> Result<StartObject, IoError> {
     read_within(path, dataset, Memory::available())
 }
@@ -211,7 +212,8 @@ mod tests {
         let other = read(&path, Some("/other")).unwrap();
         assert_eq!((other.pixel, other.origin), (None, None));
         assert_eq!(other.values[[0, 0]], Complex::new(1.0, 2.0));
-        // A copy: a process that another test has started meanwhile may still have the file, with its lock.
+        // A copy: a process that another test has started meanwhile may still have the file, with
+        // its lock.
         let copy = folder.path().join("b.h5");
         std::fs::copy(&path, &copy).unwrap();
         let path = copy;

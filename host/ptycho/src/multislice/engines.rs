@@ -1,4 +1,5 @@
-//! The emulated device takes the steps of the CPU on slices, and saved runs go on with the same bits there.
+//! The emulated device takes the steps of the CPU on slices, and saved runs go on with the same
+//! bits there.
 
 use super::*;
 use crate::cpu::CpuEngine;
@@ -77,7 +78,8 @@ fn emulated(problem: &Problem) -> GpuEngine<EmulatedDevice> {
     GpuEngine::new(EmulatedDevice::new(), problem, UpdateVersion::Tiled).unwrap()
 }
 
-/// Metrics of all iterations, then slices, probe and distances, of the emulated device against the CPU in single precision.
+/// Metrics of all iterations, then slices, probe and distances, of the emulated device against the
+/// CPU in single precision.
 #[test]
 fn the_emulated_device_takes_the_steps_of_the_cpu() {
     for spec in specs() {
@@ -120,7 +122,8 @@ fn the_emulated_device_takes_the_steps_of_the_cpu() {
     }
 }
 
-/// Where the model is far darker than the counts, w (I_m − I) A2 + ½ w A1² is negative: the first step is that of Σ ½ w A1² on both.
+/// Where the model is far darker than the counts, w (I_m − I) A2 + ½ w A1² is negative: the first
+/// step is that of Σ ½ w A1² on both.
 #[test]
 fn gaussian_steps_of_negative_curvature_are_those_of_the_cpu() {
     for subpixel in [true, false] {

@@ -55,7 +55,8 @@ fn light_that_leaves_the_window_is_noted() {
     );
 }
 
-/// Steps to one side grow, those that change sides shrink; no step is larger than 3 %, and no distance beyond a factor of 2.
+/// Steps to one side grow, those that change sides shrink; no step is larger than 3 %, and no
+/// distance beyond a factor of 2.
 #[test]
 fn distances_are_relaxed_within_their_limits() {
     let mut distances = Distances::new(&plan());
@@ -174,7 +175,8 @@ fn a_start_object_is_shared_by_the_slices() {
     }
 }
 
-/// Distances that began with those of an earlier result, far from the recipe's, go on with their own start.
+/// Distances that began with those of an earlier result, far from the recipe's, go on with their
+/// own start.
 #[test]
 fn saved_distances_have_their_start() {
     let mut earlier = plan();

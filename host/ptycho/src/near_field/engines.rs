@@ -1,5 +1,5 @@
-//! Every engine in a near field: it finds the true object, the emulated device takes the CPU's steps, saved runs go on with the
-//! same bits.
+//! Every engine in a near field: it finds the true object, the emulated device takes the CPU's
+//! steps, saved runs go on with the same bits.
 
 use super::*;
 use crate::cpu::CpuEngine;
@@ -83,7 +83,8 @@ fn run(engine: &mut dyn Engine, spec: &EngineSpec, problem: &Problem, from: usiz
     }
 }
 
-/// Frames of an odd and an even side with two modes, between pixels, positions and scales refined, and free pixels.
+/// Frames of an odd and an even side with two modes, between pixels, positions and scales refined,
+/// and free pixels.
 fn refined() -> Problem {
     let recipe = Recipe {
         free_pixels: 0.05,
@@ -108,7 +109,8 @@ fn emulated(problem: &Problem) -> GpuEngine<EmulatedDevice> {
     GpuEngine::new(EmulatedDevice::new(), problem, UpdateVersion::Tiled).unwrap()
 }
 
-/// Relative distance of the object from the true one in the middle of the scan, without their common factor.
+/// Relative distance of the object from the true one in the middle of the scan, without their
+/// common factor.
 fn error(engine: &mut dyn Engine, scan: &Scan) -> f64 {
     let truth = &scan.simulation().unwrap().object;
     let object = engine.object().unwrap();
@@ -125,7 +127,8 @@ fn error(engine: &mut dyn Engine, scan: &Scan) -> f64 {
     (distance / b.iter().map(Complex::norm_sqr).sum::<f64>()).sqrt()
 }
 
-/// The exact object and probe explain the frames, and every engine comes near to them from the ideal beam.
+/// The exact object and probe explain the frames, and every engine comes near to them from the
+/// ideal beam.
 #[test]
 fn every_engine_finds_the_true_object() {
     let scan = scan([28, 36], 30, 1);
@@ -160,7 +163,8 @@ fn every_engine_finds_the_true_object() {
     }
 }
 
-/// Metrics of all iterations, then object and probe, of the emulated device against the CPU in single precision.
+/// Metrics of all iterations, then object and probe, of the emulated device against the CPU in
+/// single precision.
 #[test]
 fn the_emulated_device_takes_the_steps_of_the_cpu() {
     let problem = refined();

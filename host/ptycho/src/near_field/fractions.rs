@@ -1,5 +1,5 @@
-//! Frames between pixels: an object that is a known function of the position, and a probe of few frequencies, so that the frames are
-//! exact at any position.
+//! Frames between pixels: an object that is a known function of the position, and a probe of few
+//! frequencies, so that the frames are exact at any position.
 
 use super::*;
 use crate::cpu::CpuEngine;
@@ -205,7 +205,8 @@ fn options(method: PositionMethod, iterations: usize) -> PositionOptions {
     }
 }
 
-/// Moves the start positions by up to `by` pixels on both axes, without a common shift; the true positions.
+/// Moves the start positions by up to `by` pixels on both axes, without a common shift; the true
+/// positions.
 fn displace(problem: &mut Problem, by: f64) -> Vec<[f64; 2]> {
     let positions = &mut problem.positions;
     let pairs = positions.corners.iter().zip(&positions.fractions);

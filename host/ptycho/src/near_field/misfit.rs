@@ -18,7 +18,8 @@ pub struct NearFieldMisfit {
 }
 
 impl NearFieldMisfit {
-    /// That of positions which are refused; `None` in the far field, and if other pixels would not help.
+    /// That of positions which are refused; `None` in the far field, and if other pixels would not
+    /// help.
     pub(crate) fn new(error: &PositionError, geometry: &Geometry) -> Option<Self> {
         if !geometry.is_near_field() {
             return None;
@@ -55,8 +56,9 @@ impl NearFieldMisfit {
     }
 }
 
-/// The problem that neighbouring positions are less than an effective pixel apart, so that their frames hardly differ. Positions
-/// that are all within a pixel (`extent` is theirs on the longer axis, m) are refused besides.
+/// The problem that neighbouring positions are less than an effective pixel apart, so that their
+/// frames hardly differ. Positions that are all within a pixel (`extent` is theirs on the longer
+/// axis, m) are refused besides.
 pub(crate) fn small_steps(
     geometry: &Geometry,
     extent: f64,
@@ -75,7 +77,8 @@ pub(crate) fn small_steps(
     })
 }
 
-/// Effective pixel, effective distance and Fresnel number of a near field, and of what beam they are.
+/// Effective pixel, effective distance and Fresnel number of a near field, and of what beam they
+/// are.
 fn described(geometry: &Geometry) -> String {
     let both = |values: [String; 2]| match values {
         [rows, columns] if rows == columns => rows,

@@ -50,7 +50,8 @@ fn the_transform_back_is_the_adjoint_and_the_inverse() {
     }
 }
 
-/// A plane wave of a frequency of the array gets the phase K and stays where it is; that along the axis stays the same.
+/// A plane wave of a frequency of the array gets the phase K and stays where it is; that along the
+/// axis stays the same.
 #[test]
 fn a_tilted_plane_wave_keeps_its_form() {
     let ([rows, columns], near) = ([9, 14], near(0.05));
@@ -76,7 +77,8 @@ fn a_tilted_plane_wave_keeps_its_form() {
     }
 }
 
-/// A Gaussian beam exp(−r²/w²) has the complex radius w² + iλz/π at the distance z (paraxial; A. Siegman, Lasers, chapter 16).
+/// A Gaussian beam exp(−r²/w²) has the complex radius w² + iλz/π at the distance z (paraxial; A.
+/// Siegman, Lasers, chapter 16).
 #[test]
 fn a_gaussian_beam_spreads_as_the_paraxial_one_does() {
     for [rows, columns] in [[48, 64], [63, 49]] {

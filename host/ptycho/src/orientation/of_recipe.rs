@@ -17,8 +17,9 @@ impl Orientation {
         options.flip_columns = self.flip_columns;
     }
 
-    /// Puts the orientation into a recipe, and turns with the positions what is given in their directions: the path of the exposures
-    /// (`fly.shift`), which then has the directions of the turned positions.
+    /// Puts the orientation into a recipe, and turns with the positions what is given in their
+    /// directions: the path of the exposures (`fly.shift`), which then has the directions of the
+    /// turned positions.
     pub fn turn(self, recipe: &mut Recipe) {
         let change = self.after(Self::of(&recipe.data).inverse()).matrix();
         if let Some(shift) = &mut recipe.fly.shift {

@@ -6,11 +6,14 @@ use serde::Serialize;
 use std::fmt;
 use warpstride_core::text::{Table, count, significant};
 
-/// R_free of the best class, or in the near field of the best orientation, as a share of that of the second best, up to which it is found.
+/// R_free of the best class, or in the near field of the best orientation, as a share of that of
+/// the second best, up to which it is found.
 const CLASS: f64 = 0.6;
-/// R_free of an orientation, as a share of that of its twin, up to which the start probe decides between the two.
+/// R_free of an orientation, as a share of that of its twin, up to which the start probe decides
+/// between the two.
 const TWIN: f64 = 0.6;
-/// Correlation of phase and absorption from which its sign decides between an orientation and its twin.
+/// Correlation of phase and absorption from which its sign decides between an orientation and its
+/// twin.
 const ABSORPTION: f64 = 0.15;
 
 /// The start probe of the trials.
@@ -79,7 +82,8 @@ pub enum Evidence {
         /// R_free of its twin.
         twin: f64,
     },
-    /// Intensities of near fields, which differ between all orientations: R_free of the right one and of its twin.
+    /// Intensities of near fields, which differ between all orientations: R_free of the right one
+    /// and of its twin.
     NearField {
         /// R_free of the orientation.
         r_free: f64,
@@ -132,7 +136,8 @@ pub struct OrientationSearch {
     pub near_field: bool,
     /// Whether the phase can tell twins apart: with X-rays.
     pub x_rays: bool,
-    /// The trials: one of a class if its twin would start from its own twin, else both, as always in the near field.
+    /// The trials: one of a class if its twin would start from its own twin, else both, as always
+    /// in the near field.
     pub trials: Vec<Trial>,
     /// What follows from them.
     pub decision: Decision,
@@ -148,7 +153,8 @@ impl OrientationSearch {
         self
     }
 
-    /// `part` of the scan, which has the orientation before the search, brought to `orientation`, with the start probe of the trials.
+    /// `part` of the scan, which has the orientation before the search, brought to `orientation`,
+    /// with the start probe of the trials.
     ///
     /// # Errors
     /// None for a part of a valid scan, whose counts are in memory.
@@ -291,7 +297,8 @@ impl OrientationSearch {
         Orientation::CLASSES.map(row).to_vec()
     }
 
-    /// One sentence on the class, and one on the twin; before them those on orientations that were not tried.
+    /// One sentence on the class, and one on the twin; before them those on orientations that were
+    /// not tried.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let skipped = self.trials.iter().filter_map(|trial| match &trial.result {

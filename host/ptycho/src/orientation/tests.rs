@@ -24,7 +24,8 @@ fn the_eight_orientations_are_a_group() {
     assert_eq!(Orientation::of_matrix([[1.0, 0.0], [0.5, 1.0]]), None);
 }
 
-/// Turning by 180° commutes with all eight, so that its two elements divide the group into four classes.
+/// Turning by 180° commutes with all eight, so that its two elements divide the group into four
+/// classes.
 #[test]
 fn four_classes_of_twins_are_all_eight() {
     let turn = Orientation::default().twin();
@@ -77,8 +78,8 @@ fn r_of(
     engine.metrics().unwrap().r_factor
 }
 
-/// The true object and probe, conjugate and turned by 180°, predict the counts with both axes of the positions inverted, to
-/// rounding errors, and nothing else does.
+/// The true object and probe, conjugate and turned by 180°, predict the counts with both axes of
+/// the positions inverted, to rounding errors, and nothing else does.
 #[test]
 fn the_twin_fits_inverted_positions() {
     let options = SimulateOptions {

@@ -3,8 +3,8 @@ use super::*;
 const WAVELENGTH: f64 = 1e-10;
 const PIXEL: [f64; 2] = [20e-9, 25e-9];
 
-/// Modes that are exp(−r²/q)/q with q = w₀² + iλz/π (Saleh & Teich, section 3.1), `distance` downstream of waists of 1/e² radius
-/// `waist`, displaced from the middle; their amplitudes.
+/// Modes that are exp(−r²/q)/q with q = w₀² + iλz/π (Saleh & Teich, section 3.1), `distance`
+/// downstream of waists of 1/e² radius `waist`, displaced from the middle; their amplitudes.
 fn gaussian(waist: f64, distance: f64, amplitudes: &[f64]) -> Array3<Complex<f64>> {
     let q = Complex::new(waist * waist, WAVELENGTH * distance / PI);
     Array3::from_shape_fn((amplitudes.len(), 128, 96), |(mode, r, c)| {
@@ -27,8 +27,8 @@ fn noise() -> impl FnMut() -> f64 {
     }
 }
 
-/// The focus of a wave with an analytic distance is found within a step, on the right side, with the analytic size; the curve is
-/// 2 w₀ √(1 + (z/z_R)²).
+/// The focus of a wave with an analytic distance is found within a step, on the right side, with
+/// the analytic size; the curve is 2 w₀ √(1 + (z/z_R)²).
 #[test]
 fn the_waist_of_a_gaussian_beam_is_found() {
     let waist: f64 = 90e-9;
@@ -89,8 +89,8 @@ fn modes_have_a_common_focus() {
     );
 }
 
-/// A uniformly lit disc in the far field, by an ideal lens, with noise of 5 % in amplitude all over the window, and the depth of
-/// focus of its aperture.
+/// A uniformly lit disc in the far field, by an ideal lens, with noise of 5 % in amplitude all over
+/// the window, and the depth of focus of its aperture.
 #[test]
 fn the_focus_of_an_aperture_is_found_in_noise() {
     let n = 96_usize;
@@ -128,8 +128,8 @@ fn the_focus_of_an_aperture_is_found_in_noise() {
     }
 }
 
-/// The quadratic phase that the far-field model omits is the difference of the curvatures 1/d of the model's and the physical wave:
-/// 1/d′ = 1/d + 1/z.
+/// The quadratic phase that the far-field model omits is the difference of the curvatures 1/d of
+/// the model's and the physical wave: 1/d′ = 1/d + 1/z.
 #[test]
 fn distances_are_those_of_the_physical_wave() {
     let mut of = crate::report::sample::reconstruction();
@@ -169,7 +169,8 @@ fn probes_without_a_focus_say_why() {
     let search = FocusSearch::new(&wide, [1e-8; 2], WAVELENGTH).unwrap();
     assert_eq!((search.focus, search.none), (None, Some(NoFocus::Flat)));
     assert!(search.to_string().contains("hardly changes"));
-    // As much noise as light makes the far field wider, and the range shorter than the distance of the focus.
+    // As much noise as light makes the far field wider, and the range shorter than the distance of
+    // the focus.
     let mut far = gaussian(90e-9, 2.4e-3, &[1.0]);
     let power: f64 = far.iter().map(Complex::norm_sqr).sum();
     let mut noise = noise();

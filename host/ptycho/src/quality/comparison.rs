@@ -95,7 +95,8 @@ pub enum QualityError {
     },
 }
 
-/// Compares the slices of `a` with those of `b`, each for itself; none if one of them has none, or they have different numbers.
+/// Compares the slices of `a` with those of `b`, each for itself; none if one of them has none, or
+/// they have different numbers.
 ///
 /// # Errors
 /// Returns [`QualityError`] if they cannot be compared.

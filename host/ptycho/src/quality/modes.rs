@@ -54,8 +54,8 @@ pub fn orthogonalise(probe: &Array3<Complex<f64>>) -> OrthogonalModes {
     }
 }
 
-/// Like [`orthogonalise`] for a probe whose first mode varies from frame to frame: that one stays, and the others are made
-/// orthogonal to each other.
+/// Like [`orthogonalise`] for a probe whose first mode varies from frame to frame: that one stays,
+/// and the others are made orthogonal to each other.
 #[must_use]
 pub fn orthogonalise_others(probe: &Array3<Complex<f64>>) -> OrthogonalModes {
     if probe.len_of(Axis(0)) < 2 {

@@ -1,5 +1,6 @@
-//! What numbers of scans and recipes measure, the units in which they are written, and the values that occur: the one table from which
-//! follows what a number without a unit means, and where it has to be asked.
+//! What numbers of scans and recipes measure, the units in which they are written, and the values
+//! that occur: the one table from which follows what a number without a unit means, and where it
+//! has to be asked.
 
 use std::ops::RangeInclusive;
 use warpstride_core::text::{Dimension, shortest};
@@ -83,8 +84,8 @@ impl Measure {
         self.units().iter().filter(fits).copied().collect()
     }
 
-    /// The units of which one has to be stated for a length without a unit where metres are documented; none if it is in metres, as no
-    /// other unit is plausible.
+    /// The units of which one has to be stated for a length without a unit where metres are
+    /// documented; none if it is in metres, as no other unit is plausible.
     pub fn doubt(self, number: f64) -> Vec<&'static str> {
         let small = *self.usual().start() == 0.0;
         if number == 0.0 || !number.is_finite() || (small && self.usual().contains(&number.abs())) {
@@ -104,7 +105,8 @@ impl Measure {
         fits.iter().chain(others).copied().collect()
     }
 
-    /// The question about a length without a unit where metres are documented, if it is in doubt: `are these 75m or 75um?`.
+    /// The question about a length without a unit where metres are documented, if it is in doubt:
+    /// `are these 75m or 75um?`.
     pub fn question(self, number: f64) -> Option<String> {
         let units = self.doubt(number);
         let number = shortest(number);

@@ -1,5 +1,6 @@
-//! Values of a recipe that are numbers in SI units or texts with a unit, such as `"75um"` or `"300kV"`. `measure` says what a number
-//! without a unit means, in options and in files; `raster` has the step and the rotation of a raster.
+//! Values of a recipe that are numbers in SI units or texts with a unit, such as `"75um"` or
+//! `"300kV"`. `measure` says what a number without a unit means, in options and in files; `raster`
+//! has the step and the rotation of a raster.
 
 mod measure;
 mod raster;
@@ -18,7 +19,8 @@ pub enum Kind {
     Length(Measure),
     /// An angle; a number is in radians.
     Angle,
-    /// An angle without a unit other than 0, as radians, milliradians and degrees are all plausible.
+    /// An angle without a unit other than 0, as radians, milliradians and degrees are all
+    /// plausible.
     AngleWithUnit,
     /// An energy, in joules if it has a unit; a number stays as it is.
     Energy,
@@ -107,7 +109,8 @@ impl Kind {
         Ok(value)
     }
 
-    /// Reads one value for both directions, or two separated by a comma: (row direction, column direction).
+    /// Reads one value for both directions, or two separated by a comma: (row direction, column
+    /// direction).
     ///
     /// # Errors
     /// What was expected, for a message that names the text.

@@ -20,7 +20,8 @@ enum Given {
 pub struct ShortLength(pub f64);
 
 impl ShortLength {
-    /// Reads a length above 0. Without a unit it is in metres, which has to be the only plausible unit.
+    /// Reads a length above 0. Without a unit it is in metres, which has to be the only plausible
+    /// unit.
     ///
     /// # Errors
     /// What was expected and found.
@@ -97,8 +98,9 @@ impl Degrees {
         Ok(Self(read.value.to_degrees()))
     }
 
-    /// The rotation from the row axis to the column axis, counterclockwise where rows are drawn downwards and columns to the right, as
-    /// the matrix [[a, b], [c, d]]: row' = a·row + b·column, column' = c·row + d·column. Multiples of 90° are exact.
+    /// The rotation from the row axis to the column axis, counterclockwise where rows are drawn
+    /// downwards and columns to the right, as the matrix [[a, b], [c, d]]: row' = a·row + b·column,
+    /// column' = c·row + d·column. Multiples of 90° are exact.
     #[must_use]
     pub fn rotation(self) -> [[f64; 2]; 2] {
         let turned = self.0.rem_euclid(360.0);

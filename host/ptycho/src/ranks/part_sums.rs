@@ -1,4 +1,5 @@
-//! Sums of the parts of a list, added along a binary tree that depends on nothing but the number of parts.
+//! Sums of the parts of a list, added along a binary tree that depends on nothing but the number of
+//! parts.
 
 use std::ops::Range;
 
@@ -15,8 +16,8 @@ pub(crate) trait Summand: Sized {
 /// Bytes of a number in a message.
 const WORD: usize = size_of::<u64>();
 
-/// Sums over neighbouring parts. Two of them become one as soon as they are the halves of a node of the tree: the whole list,
-/// each half of it (the first is the shorter one), and so on.
+/// Sums over neighbouring parts. Two of them become one as soon as they are the halves of a node of
+/// the tree: the whole list, each half of it (the first is the shorter one), and so on.
 pub(crate) struct PartSums<V> {
     parts: usize,
     nodes: Vec<(Range<usize>, V)>,
@@ -58,7 +59,8 @@ impl<V: Summand> PartSums<V> {
         (range == (0..self.parts)).then_some(sum)
     }
 
-    /// The sums as bytes: their number, then of each the first part, the last one, the number of its bytes, and these.
+    /// The sums as bytes: their number, then of each the first part, the last one, the number of
+    /// its bytes, and these.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let number = |value: usize, bytes: &mut Vec<u8>| {

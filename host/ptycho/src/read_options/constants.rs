@@ -13,7 +13,8 @@ pub(crate) const VOLTAGES: RangeInclusive<f64> = 100.0..=1e7;
 /// Largest angle of a detector pixel, rad.
 const LARGEST_ANGLE: f64 = 0.5;
 
-/// Geometry that replaces or completes that of the file. Values are numbers in SI units or texts with a unit.
+/// Geometry that replaces or completes that of the file. Values are numbers in SI units or texts
+/// with a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Constants {
@@ -23,7 +24,8 @@ pub struct Constants {
         with = "quantities::wavelength"
     )]
     pub wavelength: Option<f64>,
-    /// Energy of photons, J, or a number without a unit, which has to have one plausible unit only; excludes `wavelength`.
+    /// Energy of photons, J, or a number without a unit, which has to have one plausible unit only;
+    /// excludes `wavelength`.
     #[serde(
         skip_serializing_if = "Option::is_none",
         deserialize_with = "quantities::some_energy"
@@ -41,11 +43,12 @@ pub struct Constants {
         with = "quantities::pixel_size"
     )]
     pub pixel_size: Option<[f64; 2]>,
-    /// Angle of a detector pixel (row direction, column direction) as seen from the specimen, rad; takes the place of `pixel_size`.
+    /// Angle of a detector pixel (row direction, column direction) as seen from the specimen, rad;
+    /// takes the place of `pixel_size`.
     #[serde(skip_serializing_if = "Option::is_none", with = "quantities::angles")]
     pub pixel_angle: Option<[f64; 2]>,
-    /// Spatial frequency from one detector pixel to the next (row direction, column direction), 1/m: its angle over the wavelength;
-    /// takes the place of `pixel_size`.
+    /// Spatial frequency from one detector pixel to the next (row direction, column direction),
+    /// 1/m: its angle over the wavelength; takes the place of `pixel_size`.
     #[serde(
         skip_serializing_if = "Option::is_none",
         with = "quantities::frequencies"
@@ -54,7 +57,8 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// The angles (row direction, column direction) of a detector pixel at this wavelength, rad, with the option that gives them.
+    /// The angles (row direction, column direction) of a detector pixel at this wavelength, rad,
+    /// with the option that gives them.
     #[must_use]
     pub fn angles(&self, wavelength: f64) -> Option<(&'static str, [f64; 2])> {
         match (self.pixel_angle, self.pixel_frequency) {

@@ -71,7 +71,8 @@ pub(crate) fn is_pixel(unit: &str) -> bool {
     PIXELS.contains(&unit.trim())
 }
 
-/// SI units in one of the unit `name`, as recipes and the attributes of files write it: `um`, `micron`, `millimetres`, `keV`.
+/// SI units in one of the unit `name`, as recipes and the attributes of files write it: `um`,
+/// `micron`, `millimetres`, `keV`.
 pub(crate) fn si_units(dimension: Dimension, name: &str) -> Option<f64> {
     // `[um]` and `(um)`, as some programs write units.
     let name = name.trim();

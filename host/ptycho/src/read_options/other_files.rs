@@ -4,8 +4,8 @@ use super::ReadOptions;
 use std::path::{Path, PathBuf};
 
 impl ReadOptions {
-    /// The files that reading a scan reads beside its own: further frames, positions, dark, flat, mask and monitor. Those that links lead
-    /// to are not among them.
+    /// The files that reading a scan reads beside its own: further frames, positions, dark, flat,
+    /// mask and monitor. Those that links lead to are not among them.
     #[must_use]
     pub fn other_files(&self) -> Vec<PathBuf> {
         let further = self.files.iter().map(PathBuf::from);

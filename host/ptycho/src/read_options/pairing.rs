@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum Pair {
     /// The first frame with the first position, and so on; those that are left over are not used.
     First,
-    /// By the number of the frame that the file of the positions has for each, or else by the numbers in the names of the frames' files,
-    /// from 0 or 1 as the numbers show.
+    /// By the number of the frame that the file of the positions has for each, or else by the
+    /// numbers in the names of the frames' files, from 0 or 1 as the numbers show.
     ByIndex,
     /// By these numbers, of which the first frame has 0.
     #[serde(rename = "by-index-from-0")]
@@ -19,7 +19,8 @@ pub enum Pair {
     /// By these numbers, of which the first frame has 1.
     #[serde(rename = "by-index-from-1")]
     ByIndexFrom1,
-    /// By the name of the frame's file that the table of the positions has for each; names of other files are not used.
+    /// By the name of the frame's file that the table of the positions has for each; names of other
+    /// files are not used.
     ByName,
 }
 

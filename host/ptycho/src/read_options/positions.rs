@@ -15,19 +15,22 @@ const MOST_POINTS: usize = 1 << 32;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PositionFile {
-    /// A table as text, a `.npy` array (frame, coordinate), or an HDF5 file with its dataset: `FILE:/DATASET`.
+    /// A table as text, a `.npy` array (frame, coordinate), or an HDF5 file with its dataset:
+    /// `FILE:/DATASET`.
     pub file: String,
-    /// Names of the columns with the row and the column coordinate, or their numbers from 0; in an HDF5 file numbers, or two
-    /// datasets. By default those called y and x, or row and column.
+    /// Names of the columns with the row and the column coordinate, or their numbers from 0; in an
+    /// HDF5 file numbers, or two datasets. By default those called y and x, or row and column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<[String; 2]>,
-    /// Unit of the coordinates; by default that in the names of the columns, or in the attribute `units`.
+    /// Unit of the coordinates; by default that in the names of the columns, or in the attribute
+    /// `units`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
 }
 
 impl PositionFile {
-    /// The file, and its dataset if one is named: what follows the last colon, if it begins with `/`.
+    /// The file, and its dataset if one is named: what follows the last colon, if it begins with
+    /// `/`.
     #[must_use]
     pub fn path(&self) -> (&Path, Option<&str>) {
         match self.file.rsplit_once(':') {
@@ -90,7 +93,8 @@ impl RasterStep {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Raster {
-    /// Points (slow, fast): rows, and points in a row; by default those of the file, if it has frames as a raster.
+    /// Points (slow, fast): rows, and points in a row; by default those of the file, if it has
+    /// frames as a raster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub points: Option<[usize; 2]>,
     /// Distance of neighbouring points.
@@ -116,8 +120,8 @@ impl Raster {
         Ok(())
     }
 
-    /// Positions (frame, (row, column)), m, of `slow` rows of `fast` points: the slow direction along +row, the fast one along +column,
-    /// then turned.
+    /// Positions (frame, (row, column)), m, of `slow` rows of `fast` points: the slow direction
+    /// along +row, the fast one along +column, then turned.
     #[must_use]
     pub fn positions(&self, [slow, fast]: [usize; 2]) -> Array2<f64> {
         let [slow_step, fast_step] = self.step.both();

@@ -24,7 +24,8 @@ pub enum FrameTransform {
     /// The order of the columns is inverted.
     #[serde(rename = "flip-columns")]
     FlipColumns,
-    /// A quarter of a turn, counterclockwise where rows are drawn downwards and columns to the right.
+    /// A quarter of a turn, counterclockwise where rows are drawn downwards and columns to the
+    /// right.
     #[serde(rename = "rotate=90")]
     Rotate90,
     /// Half a turn.
@@ -83,7 +84,8 @@ impl FrameTransform {
 pub enum CentreSetting {
     /// Where the mean of the frames agrees best with its image inverted at that place.
     Auto,
-    /// At the first pixel, as a Fourier transform has it: frames are shifted cyclically by half their size, masks with them.
+    /// At the first pixel, as a Fourier transform has it: frames are shifted cyclically by half
+    /// their size, masks with them.
     Shifted,
 }
 
@@ -96,7 +98,8 @@ pub enum CentreSetting {
 pub enum Centre {
     /// `"auto"` or `"shifted"`.
     Setting(CentreSetting),
-    /// Row and column in the turned frames, before they are cut; whole numbers are the middles of pixels.
+    /// Row and column in the turned frames, before they are cut; whole numbers are the middles of
+    /// pixels.
     At([f64; 2]),
 }
 
@@ -117,7 +120,8 @@ pub enum FaultSetting {
 pub enum HotPixelSetting {
     /// Nothing is masked, also not what never counts.
     Keep,
-    /// Pixels that never count within the light are masked; `ptycho info` and the reconstruction name those that count without.
+    /// Pixels that never count within the light are masked; `ptycho info` and the reconstruction
+    /// name those that count without.
     #[default]
     Report,
     /// Both are masked.
@@ -128,7 +132,8 @@ pub enum HotPixelSetting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BadFrameSetting {
-    /// Frames without beam, and those far too bright, are left out, with a note; doubtful ones are named.
+    /// Frames without beam, and those far too bright, are left out, with a note; doubtful ones are
+    /// named.
     #[default]
     Mask,
     /// All are used; a note names them.
@@ -146,7 +151,8 @@ pub enum BadFrameSetting {
 pub enum HotPixels {
     /// `"keep"`, `"report"` or `"mask"`.
     Setting(HotPixelSetting),
-    /// Pixels with so many times the counts of those around them are masked, and pixels that never count.
+    /// Pixels with so many times the counts of those around them are masked, and pixels that never
+    /// count.
     Times(f64),
 }
 
@@ -201,8 +207,8 @@ impl ReadOptions {
         })
     }
 
-    /// Whether the pixels of the frames are others than those of the file, or have other counts or masks, apart from those that
-    /// `crop` and `coarse` leave out.
+    /// Whether the pixels of the frames are others than those of the file, or have other counts or
+    /// masks, apart from those that `crop` and `coarse` leave out.
     #[must_use]
     pub fn prepares_pixels(&self) -> bool {
         let plain = Self {
@@ -394,7 +400,8 @@ mod tests {
         }
     }
 
-    /// A point to the right is above after a quarter of a turn, as with `--transform-positions rotate=90deg`.
+    /// A point to the right is above after a quarter of a turn, as with `--transform-positions
+    /// rotate=90deg`.
     #[test]
     fn maps_act_in_the_order_given() {
         let of = |maps: &[FrameTransform]| {

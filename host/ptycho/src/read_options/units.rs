@@ -5,7 +5,8 @@ use super::datasets::{is_pixel, si_units};
 use serde::{Deserialize, Serialize};
 use warpstride_core::text::Dimension;
 
-/// Units of numbers in the file, in place of those that it states; each by its name, such as `um`, `A` or `keV`.
+/// Units of numbers in the file, in place of those that it states; each by its name, such as `um`,
+/// `A` or `keV`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Units {

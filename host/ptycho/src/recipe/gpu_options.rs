@@ -31,8 +31,8 @@ pub enum GpuStep {
 pub enum GpuWaves {
     /// In single precision, 8 bytes a value.
     F32,
-    /// Rounded to bf16, the upper half of single precision, 4 bytes a value: real and imaginary part each have a relative
-    /// error of at most 2⁻⁸, and the range of single precision.
+    /// Rounded to bf16, the upper half of single precision, 4 bytes a value: real and imaginary
+    /// part each have a relative error of at most 2⁻⁸, and the range of single precision.
     Bf16,
 }
 
@@ -40,12 +40,13 @@ pub enum GpuWaves {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GpuOptions {
-    /// How sums over overlapping windows are computed. A fused step adds to the object in its own way, which always gives
-    /// the same bits.
+    /// How sums over overlapping windows are computed. A fused step adds to the object in its own
+    /// way, which always gives the same bits.
     pub updates: Updates,
     /// How projections are computed.
     pub step: GpuStep,
-    /// How the exit waves are stored between the iterations of a fused step; without effect on other steps.
+    /// How the exit waves are stored between the iterations of a fused step; without effect on
+    /// other steps.
     pub waves: GpuWaves,
 }
 

@@ -23,7 +23,8 @@ pub enum ProbeSource {
     ZonePlate,
     /// The waist of a Gaussian beam, propagated by `defocus`.
     Gaussian,
-    /// The probe of an electron microscope: an aperture of a semi-angle behind a lens with aberrations.
+    /// The probe of an electron microscope: an aperture of a semi-angle behind a lens with
+    /// aberrations.
     Aberrations,
 }
 
@@ -65,15 +66,17 @@ impl ApertureShape {
 pub struct ProbeStart {
     /// Source of the probe.
     pub source: ProbeSource,
-    /// For `aperture`: diameter of the lit disc on the detector, or width of the lit rectangle, as a
-    /// fraction of the frame's width.
+    /// For `aperture`: diameter of the lit disc on the detector, or width of the lit rectangle, as
+    /// a fraction of the frame's width.
     pub aperture: f64,
-    /// For `aperture`, `mean-pattern`, `zone-plate`, `gaussian` and `aberrations`: distance from the focus to the
-    /// specimen, m; positive if the specimen is downstream of the focus. For `zone-plate` and `gaussian` it is that of the
-    /// physical wave, for the others that of the model's wave, d z/(z + d) with z from specimen to detector.
+    /// For `aperture`, `mean-pattern`, `zone-plate`, `gaussian` and `aberrations`: distance from
+    /// the focus to the specimen, m; positive if the specimen is downstream of the focus. For
+    /// `zone-plate` and `gaussian` it is that of the physical wave, for the others that of the
+    /// model's wave, d z/(z + d) with z from specimen to detector.
     ///
-    /// In electron microscopy positive values are overfocus and negative ones underfocus: it is the coefficient C₁ (C₁,₀) and the
-    /// negative of the defocus Δf that is positive for underfocus (Kirkland; contrast transfer functions).
+    /// In electron microscopy positive values are overfocus and negative ones underfocus: it is the
+    /// coefficient C₁ (C₁,₀) and the negative of the defocus Δf that is positive for underfocus
+    /// (Kirkland; contrast transfer functions).
     #[serde(with = "quantities::optics")]
     pub defocus: f64,
     /// Initial fraction of the probe's power in each extra mode; all extra modes together start
@@ -82,12 +85,12 @@ pub struct ProbeStart {
     /// For `aperture`: its shape.
     #[serde(skip_serializing_if = "ApertureShape::is_circle")]
     pub shape: ApertureShape,
-    /// For a rectangular aperture: height of the lit rectangle as a fraction of the frame's height; as
-    /// `aperture` by default.
+    /// For a rectangular aperture: height of the lit rectangle as a fraction of the frame's height;
+    /// as `aperture` by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aperture_height: Option<f64>,
-    /// For `aperture`: extent of the unlit part in its middle, of the same shape, as a fraction of the
-    /// aperture's extent.
+    /// For `aperture`: extent of the unlit part in its middle, of the same shape, as a fraction of
+    /// the aperture's extent.
     #[serde(skip_serializing_if = "is_zero")]
     pub central_stop: f64,
     /// For `zone-plate`: outer diameter, m.
@@ -111,12 +114,12 @@ pub struct ProbeStart {
     /// For `aberrations`: third-order spherical aberration C₃ (C_S), m.
     #[serde(skip_serializing_if = "is_zero", with = "quantities::optics")]
     pub c3: f64,
-    /// For `aberrations`: two-fold astigmatism A₁ (C₁,₂), m: along `astigmatism_angle` it adds to the defocus, across it is
-    /// subtracted.
+    /// For `aberrations`: two-fold astigmatism A₁ (C₁,₂), m: along `astigmatism_angle` it adds to
+    /// the defocus, across it is subtracted.
     #[serde(skip_serializing_if = "is_zero", with = "quantities::optics")]
     pub astigmatism: f64,
-    /// For `aberrations`: direction of the astigmatism, rad, counterclockwise from the columns' direction (to the right in
-    /// pictures).
+    /// For `aberrations`: direction of the astigmatism, rad, counterclockwise from the columns'
+    /// direction (to the right in pictures).
     #[serde(skip_serializing_if = "is_zero", with = "quantities::angle")]
     pub astigmatism_angle: f64,
     /// For `aberrations`: axial coma C₂,₁ (3 B₂), m.
@@ -285,14 +288,16 @@ impl ProbeStart {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StartOptions {
-    /// File with the result of an earlier run, from which object, probe (if its source is `auto`), positions and intensity
-    /// scales are taken. It may have frames of another size.
+    /// File with the result of an earlier run, from which object, probe (if its source is `auto`),
+    /// positions and intensity scales are taken. It may have frames of another size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// File with the start object: a complex image (row, column), `FILE.npy`, or `FILE` or `FILE:/DATASET` of HDF5.
+    /// File with the start object: a complex image (row, column), `FILE.npy`, or `FILE` or
+    /// `FILE:/DATASET` of HDF5.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
-    /// Pixel (row, column) of the start object, m, if it is not that of the reconstruction; takes the place of the file's.
+    /// Pixel (row, column) of the start object, m, if it is not that of the reconstruction; takes
+    /// the place of the file's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object_pixel: Option<[f64; 2]>,
 }
@@ -309,7 +314,8 @@ impl StartOptions {
         result.or_else(|| self.object_file().map(|(path, _)| path))
     }
 
-    /// The file of the start object, and its dataset if one is named: what follows the last colon, if it begins with `/`.
+    /// The file of the start object, and its dataset if one is named: what follows the last colon,
+    /// if it begins with `/`.
     #[must_use]
     pub fn object_file(&self) -> Option<(&Path, Option<&str>)> {
         let name = self.object.as_deref()?;

@@ -348,7 +348,8 @@ fn a_dataset_of_the_start_object_begins_with_a_slash() {
     assert_eq!(StartOptions::default().path(), None);
 }
 
-/// Options of the start that are not set are not in the text, so that recipes of earlier versions stay the same.
+/// Options of the start that are not set are not in the text, so that recipes of earlier versions
+/// stay the same.
 #[test]
 fn options_that_are_not_set_are_left_out() {
     let text = Recipe::default().to_toml().unwrap();

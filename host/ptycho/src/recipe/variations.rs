@@ -28,8 +28,8 @@ impl Recipe {
         self.first_varied().is_some()
     }
 
-    /// The engine that has the variations of an earlier result, if there are any: the first one of the run. None, if that projects, or if
-    /// the probe comes from elsewhere.
+    /// The engine that has the variations of an earlier result, if there are any: the first one of
+    /// the run. None, if that projects, or if the probe comes from elsewhere.
     fn first_with_start(&self) -> Option<usize> {
         let takes = self.start.result.is_some() && self.probe.source == ProbeSource::Auto;
         let first = self.engines.first().filter(|e| !e.name.projects());

@@ -6,7 +6,8 @@ use crate::cuda::GpuEngine;
 use crate::{SimulateOptions, UpdateVersion, simulate};
 use warpstride_cuda::gpu::EmulatedDevice;
 
-/// A run that is stopped before its first iteration has the positions and the metrics of the saved one.
+/// A run that is stopped before its first iteration has the positions and the metrics of the saved
+/// one.
 #[test]
 fn a_resumed_run_has_the_positions_of_its_last_iteration() {
     let options = SimulateOptions {

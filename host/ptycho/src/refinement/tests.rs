@@ -158,8 +158,8 @@ fn trials_begin_at_their_own_iteration_with_the_whole_amplitude() {
     assert_eq!(trials(&[Annealing], 20), (1, Some((4.0, 1.0))));
 }
 
-/// Both back ends take the same trials, and a saved run resumes with the same bits, as random numbers
-/// depend on the seed, the frame, the iteration and the trial only.
+/// Both back ends take the same trials, and a saved run resumes with the same bits, as random
+/// numbers depend on the seed, the frame, the iteration and the trial only.
 #[test]
 fn back_ends_take_the_same_trials_and_resumed_runs_the_same_bits() {
     let scan = simulate(&SimulateOptions {

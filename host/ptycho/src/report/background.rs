@@ -8,11 +8,12 @@ use warpstride_report::colours::Map;
 use warpstride_report::picture::{FOOTER, GAP, LEAST_WIDTH, Picture, PictureError, colour_bar};
 use warpstride_report::raster::Raster;
 
-/// Approximate length of the longer side, pixels: smaller frames are enlarged to the first value, larger ones averaged down to
-/// the second.
+/// Approximate length of the longer side, pixels: smaller frames are enlarged to the first value,
+/// larger ones averaged down to the second.
 const SIDE: [usize; 2] = [596, 1024];
 
-/// Draws a background (row, column), photons, in linear colours from 0 on; `pixel` is that of the detector, m.
+/// Draws a background (row, column), photons, in linear colours from 0 on; `pixel` is that of the
+/// detector, m.
 ///
 /// # Errors
 /// The PNG encoder fails.

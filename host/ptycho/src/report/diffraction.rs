@@ -32,8 +32,8 @@ fn valid_frames(scan: &Scan) -> Array2<usize> {
     }
 }
 
-/// Mean counts of each pixel over the frames in which it is valid (row, column); NaN for pixels that are
-/// masked in every frame.
+/// Mean counts of each pixel over the frames in which it is valid (row, column); NaN for pixels
+/// that are masked in every frame.
 fn mean_of_valid(scan: &Scan) -> Array2<f64> {
     let mut mean = scan.mean_frame();
     let frames = scan.shape()[0] as f64;
@@ -211,8 +211,8 @@ mod tests {
         );
     }
 
-    /// The mean is over the frames in which a pixel is valid: a pixel that is valid only in the last
-    /// frame has the counts of that frame.
+    /// The mean is over the frames in which a pixel is valid: a pixel that is valid only in the
+    /// last frame has the counts of that frame.
     #[test]
     fn frames_in_which_a_pixel_is_masked_do_not_count() {
         let mask = Array3::from_shape_fn((4, 16, 16), |(frame, row, column)| {

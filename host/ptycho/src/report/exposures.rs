@@ -6,7 +6,8 @@ use warpstride_core::text::{length, trimmed};
 /// Paths that differ by less than this part of a pixel are the same.
 const SAME: f64 = 1e-6;
 
-/// How the specimen moves during the exposures of a result: the points and the paths of its frames, or that it does not.
+/// How the specimen moves during the exposures of a result: the points and the paths of its frames,
+/// or that it does not.
 pub(super) fn exposures(of: &Reconstruction) -> String {
     let Some(exposures) = &of.parts.exposures else {
         return "step scan, the specimen rests during each exposure".to_owned();

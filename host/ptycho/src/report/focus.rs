@@ -20,8 +20,8 @@ fn unit(largest: f64) -> (&'static str, f64) {
     }
 }
 
-/// Draws the effective diameter against the plane along the beam; the specimen and, if it was found, the focus (orange) are vertical
-/// lines. `None` without two different planes.
+/// Draws the effective diameter against the plane along the beam; the specimen and, if it was
+/// found, the focus (orange) are vertical lines. `None` without two different planes.
 pub(super) fn size_along_beam(search: &FocusSearch) -> Result<Option<String>, DrawError> {
     let planes = search.curve.iter().map(|at| at[0]);
     let ends = planes.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], plane| {

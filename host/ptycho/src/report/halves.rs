@@ -10,8 +10,8 @@ use warpstride_report::page::{self, curve, escaped, figure, table};
 
 const MEANING: &str = "Blue: Fourier ring correlation of the two halves, on the rectangle that both have lit, after removal of shift, phase ramp and scale. Orange and green: half-bit and one-bit threshold for two images that each have half of the data (van Heel & Schatz 2005). The resolution is half the period at which the curve first falls below a threshold.";
 
-/// The curve as an SVG file of its own, for object pixels of `pixel` (row, column), m; `None` if there are too few of them for
-/// rings.
+/// The curve as an SVG file of its own, for object pixels of `pixel` (row, column), m; `None` if
+/// there are too few of them for rings.
 ///
 /// # Errors
 /// The curve cannot be drawn.

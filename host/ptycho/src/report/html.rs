@@ -52,9 +52,9 @@ const QUANTITIES: [Quantity; 5] = [
 /// What to try where the positions' axes may differ from those of the frames.
 const ORIENTATION: &str = "If the object looks blurred or doubled and R stays high, the axes of the positions may be exchanged or inverted with respect to the frames: <code>--find-orientation</code> tries flips and swaps.";
 
-/// Makes the page for `of` with its pictures, the mean diffraction pattern of `scan` if it is at hand,
-/// and, if the truth is known, the comparison with it.
-/// The page loads no resources, runs no scripts, and adapts to small and dark screens.
+/// Makes the page for `of` with its pictures, the mean diffraction pattern of `scan` if it is at
+/// hand, and, if the truth is known, the comparison with it. The page loads no resources, runs no
+/// scripts, and adapts to small and dark screens.
 ///
 /// # Errors
 /// Returns [`ReportError`] if a curve or the diffraction pattern cannot be drawn.

@@ -21,8 +21,8 @@ const NAMES: [&str; 3] = [
     "one-bit threshold",
 ];
 
-/// Draws the correlation and the half-bit and one-bit thresholds over the spatial frequency, that of pixels of `pixel` (row,
-/// column), m, below a title if there is one; `None` without rings.
+/// Draws the correlation and the half-bit and one-bit thresholds over the spatial frequency, that
+/// of pixels of `pixel` (row, column), m, below a title if there is one; `None` without rings.
 pub(super) fn ring_correlation(
     rings: &[Ring],
     pixel: [f64; 2],
@@ -91,8 +91,8 @@ pub(super) fn ring_correlation(
     Ok(Some(svg))
 }
 
-/// The frequency of one cycle per pixel, of the coarser axis, in a unit in which the highest one is at least 1, and the unit;
-/// cycles per pixel where the size of a pixel (m) is not known.
+/// The frequency of one cycle per pixel, of the coarser axis, in a unit in which the highest one is
+/// at least 1, and the unit; cycles per pixel where the size of a pixel (m) is not known.
 fn frequency_unit(pixel: [f64; 2]) -> (f64, &'static str) {
     let coarser = pixel[0].max(pixel[1]);
     let unit = match 0.5 / coarser {

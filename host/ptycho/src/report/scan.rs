@@ -1,4 +1,5 @@
-//! Report of a scan before a reconstruction: mean pattern with mask and centre, positions, and what is known about it.
+//! Report of a scan before a reconstruction: mean pattern with mask and centre, positions, and what
+//! is known about it.
 
 use super::diffraction::mean_pattern_with_centre;
 use super::positions::positions;
@@ -7,8 +8,8 @@ use warpstride_core::text::count;
 use warpstride_report::ReportError;
 use warpstride_report::page::{self, curve, escaped, figure, table};
 
-/// Makes the page for a scan as it is read: `source` names the file, `facts` are rows of a table, `options` the options of reading
-/// in TOML.
+/// Makes the page for a scan as it is read: `source` names the file, `facts` are rows of a table,
+/// `options` the options of reading in TOML.
 ///
 /// # Errors
 /// A picture or the positions cannot be drawn.

@@ -10,15 +10,15 @@ use warpstride_report::picture::{
 };
 use warpstride_report::raster::Raster;
 
-/// Approximate length of the longer side of a mode, pixels: smaller ones are enlarged to the first value, larger ones averaged
-/// down to the second.
+/// Approximate length of the longer side of a mode, pixels: smaller ones are enlarged to the first
+/// value, larger ones averaged down to the second.
 pub(super) const MODE_SIDE: [usize; 2] = [288, 400];
 /// Modes per row.
 const TILES: usize = 4;
 
-/// Draws modes (row, column) of one shape, with pixels of `pixel` (row, column), m, and their shares of the power: brightness is
-/// the modulus, each relative to its own maximum, hue the phase. Returns the canvas, with scale bar and phase colours, and a
-/// sentence on the extent of a mode.
+/// Draws modes (row, column) of one shape, with pixels of `pixel` (row, column), m, and their
+/// shares of the power: brightness is the modulus, each relative to its own maximum, hue the phase.
+/// Returns the canvas, with scale bar and phase colours, and a sentence on the extent of a mode.
 ///
 /// # Errors
 /// There is no mode, or they have no pixels.

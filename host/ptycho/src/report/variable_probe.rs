@@ -1,4 +1,5 @@
-//! The section of the report on the variations of the first probe mode: pictures, power, and coefficients over the frames.
+//! The section of the report on the variations of the first probe mode: pictures, power, and
+//! coefficients over the frames.
 
 use super::pictures::Pictures;
 use crate::data::{Reconstruction, VariableProbe};
@@ -50,7 +51,8 @@ pub(super) fn variable_probe(
     Ok(text + "</section>\n")
 }
 
-/// Draws the coefficients of the first variations against the number of the frame; `None` without values that can be drawn.
+/// Draws the coefficients of the first variations against the number of the frame; `None` without
+/// values that can be drawn.
 fn coefficients(
     variable: &VariableProbe,
     of: &Reconstruction,

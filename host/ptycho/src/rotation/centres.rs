@@ -1,17 +1,21 @@
 //! The rotation of the scan from the centres of mass of the frames.
 //!
-//! Behind a specimen that only shifts phases the centre of mass of a frame is the gradient of the phase, averaged over the probe
-//! (N. H. Dekkers & H. de Lang, Optik 41 (1974) 452; I. Lazić, E. G. T. Bosch & S. Lazar, Ultramicroscopy 160 (2016) 265), whatever the
-//! probe is. A gradient has no curl. If positions p in the axes of the frames are R q, with q those of the scan, then the
-//! derivatives J = ∂c/∂q of the centres c become ∂c/∂p = J Rᵀ, and the curl with the angle θ of R is
+//! Behind a specimen that only shifts phases the centre of mass of a frame is the gradient of the
+//! phase, averaged over the probe (N. H. Dekkers & H. de Lang, Optik 41 (1974) 452; I. Lazić, E. G.
+//! T. Bosch & S. Lazar, Ultramicroscopy 160 (2016) 265), whatever the probe is. A gradient has no
+//! curl. If positions p in the axes of the frames are R q, with q those of the scan, then the
+//! derivatives J = ∂c/∂q of the centres c become ∂c/∂p = J Rᵀ, and the curl with the angle θ of R
+//! is
 //!
 //! (J₀₀ + J₁₁) sin θ + (J₀₁ − J₁₀) cos θ,
 //!
-//! whose sum of squares over the scan has its least value at an angle that follows from three sums. It is that of the rotation, up to
-//! 180° (B. H. Savitzky et al., Microscopy and Microanalysis 27 (2021) 712, section on differential phase contrast, which tries
-//! angles). With rows inverted, J₀₀ and J₁₀ change their signs. The derivatives are those of the plane that fits the centres of a
-//! position and of its neighbours best, so that positions need not be on a raster. The plane of the whole scan is subtracted first: a
-//! beam that moves on the detector while it is deflected on the specimen has one.
+//! whose sum of squares over the scan has its least value at an angle that follows from three sums.
+//! It is that of the rotation, up to 180° (B. H. Savitzky et al., Microscopy and Microanalysis 27
+//! (2021) 712, section on differential phase contrast, which tries angles). With rows inverted, J₀₀
+//! and J₁₀ change their signs. The derivatives are those of the plane that fits the centres of a
+//! position and of its neighbours best, so that positions need not be on a raster. The plane of the
+//! whole scan is subtracted first: a beam that moves on the detector while it is deflected on the
+//! specimen has one.
 
 use super::Rotation;
 use crate::data::Scan;
@@ -58,7 +62,8 @@ pub struct CentreRotation {
     pub rotation: Rotation,
     /// Standard error of its angle, degrees, from parts of the scan.
     pub error: f64,
-    /// Share of the curl at this angle in that at 90° from it: 0 for the gradient of a phase, 1 for noise.
+    /// Share of the curl at this angle in that at 90° from it: 0 for the gradient of a phase, 1 for
+    /// noise.
     pub curl: f64,
     /// The same for the best angle with the other sense of the axes.
     pub curl_mirrored: f64,
@@ -165,8 +170,8 @@ impl CentreField {
         Self { positions, centres }
     }
 
-    /// The rotation at which the curl is least, with the radius of neighbourhoods at which it is least; `None` for few frames, or
-    /// positions on a line.
+    /// The rotation at which the curl is least, with the radius of neighbourhoods at which it is
+    /// least; `None` for few frames, or positions on a line.
     #[must_use]
     pub fn rotation(&self) -> Option<CentreRotation> {
         if self.positions.len() < FEWEST_FRAMES {

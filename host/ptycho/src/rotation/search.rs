@@ -17,10 +17,11 @@ const RESOLUTION: f64 = 1.0;
 const GOLDEN: f64 = 0.618_033_988_749_894_8;
 /// Angles, from the one found, at which R_free has to be larger, degrees.
 const ELSEWHERE: [f64; 3] = [45.0, 90.0, 135.0];
-/// R_free of the angle as a share of that elsewhere, up to which it is found: without an estimate, and with one that agrees.
+/// R_free of the angle as a share of that elsewhere, up to which it is found: without an estimate,
+/// and with one that agrees.
 const FOUND: [f64; 2] = [0.97, 0.9975];
-/// R_free of a rotation as a share of that of its twin, up to which the start probe decides between the two: with noisy frames it is
-/// never much lower.
+/// R_free of a rotation as a share of that of its twin, up to which the start probe decides between
+/// the two: with noisy frames it is never much lower.
 const TWIN: f64 = 0.996;
 /// Most intervals that are searched one beside the other.
 const INTERVALS: usize = 3;
@@ -88,8 +89,9 @@ pub struct RotationSearch {
 }
 
 impl RotationSearch {
-    /// Makes trials, until the rotation is found or it is unclear. `trial` returns what a rotation gives, or `None` if it was
-    /// interrupted; then the search returns `false`. `tells_twins` says whether a rotation and its twin may differ.
+    /// Makes trials, until the rotation is found or it is unclear. `trial` returns what a rotation
+    /// gives, or `None` if it was interrupted; then the search returns `false`. `tells_twins` says
+    /// whether a rotation and its twin may differ.
     ///
     /// # Errors
     /// Those of `trial`.
@@ -252,7 +254,8 @@ impl RotationSearch {
         some.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// Where the parabola that fits R_free best within `reach` of the best trial is least, if that is within the trials.
+    /// Where the parabola that fits R_free best within `reach` of the best trial is least, if that
+    /// is within the trials.
     fn vertex(&self, best: Rotation, reach: f64) -> Option<Rotation> {
         let near = self.fitted().filter(|(r, _)| is_near(*r, best, reach));
         let points: Vec<[f64; 2]> = near

@@ -113,7 +113,8 @@ fn fitted(r_free: f64) -> TrialResult {
     })
 }
 
-/// With an R_free that is known, the least one is found without an estimate, its twin is excluded, and a flat one is unclear.
+/// With an R_free that is known, the least one is found without an estimate, its twin is excluded,
+/// and a flat one is unclear.
 #[test]
 fn trials_find_the_least_r_free() {
     for truth in [Rotation::new(-121.3, false), Rotation::new(84.0, true)] {

@@ -166,7 +166,8 @@ fn edge_weight(difference: Complex<f64>, edge: f64) -> f64 {
     }
 }
 
-/// Pairs of an object's pixels, each with the one to its right and the one below it, if both weights are above `least`.
+/// Pairs of an object's pixels, each with the one to its right and the one below it, if both
+/// weights are above `least`.
 fn pairs(shape: &Shape, weights: &[f32], least: f32) -> Vec<[usize; 2]> {
     let [rows, columns] = [shape.object_rows, shape.object_columns].map(|v| v as usize);
     let mut all = Vec::new();
@@ -311,7 +312,8 @@ fn pair_sums<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     )
 }
 
-/// A frame's steps from its sums by Cramer's rule, and apart from each other where the system is singular.
+/// A frame's steps from its sums by Cramer's rule, and apart from each other where the system is
+/// singular.
 fn solved([aa, ab, bb, ac, bc]: [f64; 5]) -> [f64; 2] {
     let determinant = aa * bb - ab * ab;
     let apart = |c: f64, of: f64| if of > 0.0 { c / of } else { 0.0 };

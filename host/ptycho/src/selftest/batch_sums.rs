@@ -20,7 +20,8 @@ const TILE: [u32; 2] = [8, 32];
 /// Threads per block of the probe's direction.
 const BLOCK: usize = 256;
 
-/// Whether the frames' scales are used, whether the sums are added to what is there, and whether shares of the batch have slices of their own.
+/// Whether the frames' scales are used, whether the sums are added to what is there, and whether
+/// shares of the batch have slices of their own.
 const PROBE_DIRECTIONS: [[bool; 3]; 4] = [
     [false, false, false],
     [true, false, false],

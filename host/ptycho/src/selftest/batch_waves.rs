@@ -52,8 +52,8 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// About half of the frames, with others before and after them where there are enough. The second frame is
-    /// among them.
+    /// About half of the frames, with others before and after them where there are enough. The
+    /// second frame is among them.
     pub(super) fn new(source: &mut Source, shape: &Shape) -> Self {
         let frames = shape.frames;
         let mut order: Vec<u32> = (0..frames).collect();

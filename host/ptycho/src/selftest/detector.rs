@@ -1,5 +1,5 @@
-//! The kernels of the detector's model, `ptycho_detector_…`; in `stages.rs` those of likelihoods, lines and positions, in
-//! `updates.rs` those of waves, projections and the background.
+//! The kernels of the detector's model, `ptycho_detector_…`; in `stages.rs` those of likelihoods,
+//! lines and positions, in `updates.rs` those of waves, projections and the background.
 
 mod data;
 mod stages;

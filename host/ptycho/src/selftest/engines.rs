@@ -1,5 +1,5 @@
-//! Whole iterations: the device's engine is compared with the CPU's, in single precision unless a sequence
-//! says otherwise, on a simulated scan with masked pixels.
+//! Whole iterations: the device's engine is compared with the CPU's, in single precision unless a
+//! sequence says otherwise, on a simulated scan with masked pixels.
 //!
 //! The two sum in different orders, and rounding errors propagate from one iteration to the next;
 //! over five iterations their effect stays far below that of a wrong formula.

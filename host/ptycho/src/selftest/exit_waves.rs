@@ -1,4 +1,5 @@
-//! The kernels `ptycho_exit_wave_build`, which writes waves in single precision or in bf16, and `ptycho_widen_waves`.
+//! The kernels `ptycho_exit_wave_build`, which writes waves in single precision or in bf16, and
+//! `ptycho_widen_waves`.
 
 use super::shape::{Shape, Source};
 use super::waves::{self, STORED, Waves};

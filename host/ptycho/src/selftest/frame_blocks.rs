@@ -1,5 +1,5 @@
-//! The kernels of blocks of frames (`ptycho_gather_frames`, `ptycho_put_back_metrics`, `ptycho_widen_counts`), and copies beside the
-//! queue.
+//! The kernels of blocks of frames (`ptycho_gather_frames`, `ptycho_put_back_metrics`,
+//! `ptycho_widen_counts`), and copies beside the queue.
 
 use super::shape::{Shape, Source};
 use rand::RngExt;
@@ -32,7 +32,8 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result
     beside(bench, shape)
 }
 
-/// Frames of a scan in some order, and the part of it that is a block: all but the first and the last fifth.
+/// Frames of a scan in some order, and the part of it that is a block: all but the first and the
+/// last fifth.
 fn block_of(source: &mut Source, shape: &Shape) -> (Vec<u32>, Range<usize>) {
     let frames = shape.frame_elements().min(MOST);
     let mut order: Vec<u32> = (0..frames as u32).collect();
@@ -196,7 +197,8 @@ fn widen<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, first_free: u32) -> 
     )
 }
 
-/// Values that are sent beside the queue while kernels read what was sent before: each kernel sees its own.
+/// Values that are sent beside the queue while kernels read what was sent before: each kernel sees
+/// its own.
 fn beside<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     let (on, device) = (bench.on(), bench.device());
     let pixels = shape.frames as usize * shape.pixels();

@@ -1,5 +1,5 @@
-//! The kernels of the fused step, `ptycho_fused_step_*` and `ptycho_fused_metrics_*`, at the sizes of frames that they
-//! are for.
+//! The kernels of the fused step, `ptycho_fused_step_*` and `ptycho_fused_metrics_*`, at the sizes
+//! of frames that they are for.
 
 use super::fourier::{COEFFICIENTS, deviation, mean, model_metrics};
 use super::shape::{Shape, Source};
@@ -20,7 +20,8 @@ use warpstride_kernels::ptycho::fused_step::{
 use warpstride_selftest::bench::Size;
 use warpstride_selftest::bench::{Bench, Case, CaseDevice, all_wide, wide};
 
-/// Units in 1 of the sum of an object pixel: rounding to a unit is negligible, and the sums of all shapes fit.
+/// Units in 1 of the sum of an object pixel: rounding to a unit is negligible, and the sums of all
+/// shapes fit.
 pub(super) fn quantum(pixel: usize) -> f32 {
     [524_288.0, 1_048_576.0, 262_144.0][pixel % 3]
 }
@@ -333,7 +334,8 @@ fn step<M: Device>(
             let mut sums = vec![0_u64; shape.object_elements()];
             on.download(&arrays.sums, &mut sums)?;
             let sums = on.upload(&unpacked(&sums))?;
-            // Those of the waves as they are stored, so that a different rounding of one of them changes both.
+            // Those of the waves as they are stored, so that a different rounding of one of them
+            // changes both.
             let (expected, moved) = scan.sums(&all_wide(&arrays.psi.values(on)?));
             let mut worst = (arrays.psi.error(on, &after.psi)?)
                 .max(on.error(&sums, &expected)?)

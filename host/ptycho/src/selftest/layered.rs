@@ -1,4 +1,5 @@
-//! Kernels with objects of several layers, and `ptycho_exposure_points` and `ptycho_layered_line_waves`.
+//! Kernels with objects of several layers, and `ptycho_exposure_points` and
+//! `ptycho_layered_line_waves`.
 
 use super::batch_waves::{Batch, SCALE};
 use super::shape::{PixelIndices, Shape, Source};

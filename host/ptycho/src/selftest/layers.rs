@@ -1,5 +1,5 @@
-//! The kernels `ptycho_copy_waves`, `ptycho_layer_power`, `ptycho_near_field_factors`, `ptycho_phase_ramp_layers`,
-//! `ptycho_roll_layers` and `ptycho_scale_layers`.
+//! The kernels `ptycho_copy_waves`, `ptycho_layer_power`, `ptycho_near_field_factors`,
+//! `ptycho_phase_ramp_layers`, `ptycho_roll_layers` and `ptycho_scale_layers`.
 
 use super::object_update::gate_label;
 use super::shape::{Shape, Source};

@@ -1,5 +1,6 @@
 //! The kernels of maximum likelihood: `ptycho_gaussian_smoothing`, `ptycho_likelihood_deviation`,
-//! `ptycho_likelihood_losses`, `ptycho_line_sums` and `ptycho_line_waves`; in `directions.rs` those of conjugate gradients.
+//! `ptycho_likelihood_losses`, `ptycho_line_sums` and `ptycho_line_waves`; in `directions.rs` those
+//! of conjugate gradients.
 
 mod directions;
 

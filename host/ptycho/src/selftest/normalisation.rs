@@ -1,4 +1,5 @@
-//! The kernels that normalise object and probe: `ptycho_gram`, `ptycho_mix_layers` and `ptycho_scale_to_power`.
+//! The kernels that normalise object and probe: `ptycho_gram`, `ptycho_mix_layers` and
+//! `ptycho_scale_to_power`.
 
 use super::shape::{Shape, Source};
 use num_complex::Complex;

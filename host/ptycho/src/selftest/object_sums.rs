@@ -1,6 +1,6 @@
 //! The kernels around the fused step: `ptycho_fluence`, `ptycho_object_from_sums`,
-//! `ptycho_roll_frames`, whose waves are in single precision or in bf16, `ptycho_wave_limit`, and the sums of several devices:
-//! `ptycho_add_ranks`.
+//! `ptycho_roll_frames`, whose waves are in single precision or in bf16, `ptycho_wave_limit`, and
+//! the sums of several devices: `ptycho_add_ranks`.
 
 use super::fused_step::exponent;
 use super::shape::{Shape, Source};

@@ -1,5 +1,6 @@
-//! The kernels `ptycho_object_update_tiled`, `ptycho_object_sums_tiled` and `ptycho_object_update_atomic`, which have ψ in single precision or in bf16,
-//! and `ptycho_object_finish`.
+//! The kernels `ptycho_object_update_tiled`, `ptycho_object_sums_tiled` and
+//! `ptycho_object_update_atomic`, which have ψ in single precision or in bf16, and
+//! `ptycho_object_finish`.
 
 use super::shape::{Shape, Source};
 use super::waves::{self, STORED, Waves};

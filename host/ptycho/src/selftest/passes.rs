@@ -1,7 +1,9 @@
-//! The kernels of the step in passes over rows and columns: `ptycho_columns_reflect_*`, `ptycho_rows_project_*`,
-//! `ptycho_columns_finish_*`, `ptycho_frame_factors`, `ptycho_tile_sums` and `ptycho_rows_metrics_*`.
+//! The kernels of the step in passes over rows and columns: `ptycho_columns_reflect_*`,
+//! `ptycho_rows_project_*`, `ptycho_columns_finish_*`, `ptycho_frame_factors`, `ptycho_tile_sums`
+//! and `ptycho_rows_metrics_*`.
 //!
-//! Each kernel is tested with what the definitions of those before it give, the last one of a step with their results.
+//! Each kernel is tested with what the definitions of those before it give, the last one of a step
+//! with their results.
 
 mod arrays;
 
@@ -432,7 +434,8 @@ fn step<M: Device>(
             let mut sums = vec![0_u64; shape.object_elements()];
             on.download(&arrays.sums, &mut sums)?;
             let sums = on.upload(&unpacked(&sums))?;
-            // Those of the waves as they are stored, so that a different rounding of one of them changes both.
+            // Those of the waves as they are stored, so that a different rounding of one of them
+            // changes both.
             let (expected, moved) = scan.sums(&all_wide(&arrays.psi.values(on)?));
             let mut worst = (arrays.psi.error(on, &after.psi)?)
                 .max(on.error(&sums, &expected)?)

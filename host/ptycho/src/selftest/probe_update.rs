@@ -1,5 +1,5 @@
-//! The kernels `ptycho_probe_update_tiled` and `ptycho_probe_update_atomic`, which have ψ in single precision or in bf16, and
-//! `ptycho_probe_finish`.
+//! The kernels `ptycho_probe_update_tiled` and `ptycho_probe_update_atomic`, which have ψ in single
+//! precision or in bf16, and `ptycho_probe_finish`.
 
 use super::object_update::gate_label;
 use super::shape::{Shape, Source};
@@ -51,8 +51,8 @@ impl Model {
         }
     }
 
-    /// Adds `Σ conj(O) ψ` to (slice, mode, pixel) and `Σ |O|²` to (slice, pixel), with the frames dealt in turn to `slices`
-    /// slices, the last frame to the first.
+    /// Adds `Σ conj(O) ψ` to (slice, mode, pixel) and `Σ |O|²` to (slice, pixel), with the frames
+    /// dealt in turn to `slices` slices, the last frame to the first.
     fn add_sums(
         &self,
         shape: &Shape,

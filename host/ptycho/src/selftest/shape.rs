@@ -191,8 +191,8 @@ impl Source {
             .collect()
     }
 
-    /// √counts between 0 and 1; every seventh pixel and the whole second frame are masked, every fifth
-    /// of the others is free.
+    /// √counts between 0 and 1; every seventh pixel and the whole second frame are masked, every
+    /// fifth of the others is free.
     pub(super) fn magnitudes(&mut self, shape: &Shape) -> Vec<f32> {
         let pixels = shape.pixels();
         let mut values = self.reals(shape.frame_elements(), 0.0, 1.0);

@@ -1,5 +1,6 @@
-//! The kernels of variable probes: `ptycho_probe_variations`, `ptycho_variation_sums`, `ptycho_variation_equations`,
-//! `ptycho_variation_steps`, `ptycho_variation_advance` and `ptycho_copy_coefficients`.
+//! The kernels of variable probes: `ptycho_probe_variations`, `ptycho_variation_sums`,
+//! `ptycho_variation_equations`, `ptycho_variation_steps`, `ptycho_variation_advance` and
+//! `ptycho_copy_coefficients`.
 
 use super::batch_waves::{Batch, SCALE, frequencies, ramp};
 use super::shape::{Shape, Source};

@@ -56,7 +56,8 @@ impl<M: Device> Waves<M> {
         }
     }
 
-    /// ‖values − reference‖/‖reference‖; of values in bf16 without what rounding to the nearest may change.
+    /// ‖values − reference‖/‖reference‖; of values in bf16 without what rounding to the nearest may
+    /// change.
     pub(super) fn error(&self, on: CaseDevice<'_, M>, reference: &[Complex<f64>]) -> Result<f64> {
         match self {
             Self::F32(buffer) => on.error(buffer, reference),
@@ -72,10 +73,11 @@ impl<M: Device> Waves<M> {
     }
 }
 
-/// `value` moved towards `reference` by at most half a unit in the last place of bf16: `reference` itself if `value` is it,
-/// rounded to the nearest.
+/// `value` moved towards `reference` by at most half a unit in the last place of bf16: `reference`
+/// itself if `value` is it, rounded to the nearest.
 fn nearest(value: f64, reference: f64) -> f64 {
-    // Eight bits of significand: half a unit in the last place is 2⁻⁸ of the power of two below the value.
+    // Eight bits of significand: half a unit in the last place is 2⁻⁸ of the power of two below the
+    // value.
     const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
     let half = f64::from_bits(reference.to_bits() & EXPONENT) / 256.0;
     let distance = reference - value;

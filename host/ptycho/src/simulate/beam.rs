@@ -8,7 +8,8 @@ use rand::RngExt;
 use std::f64::consts::{PI, TAU};
 
 /// The beam of a disc-shaped aperture, defocused so that it is `BEAM` wide, with astigmatism, coma
-/// and an uneven pupil in proportion to `aberrations`; centred at (n/2, n/2) but for the `change`, unit power.
+/// and an uneven pupil in proportion to `aberrations`; centred at (n/2, n/2) but for the `change`,
+/// unit power.
 pub(super) fn beam(n: usize, aberrations: f64, change: BeamChange) -> Array2<Complex<f64>> {
     let radius = 0.5 * APERTURE * n as f64;
     let curvature = BEAM / APERTURE;

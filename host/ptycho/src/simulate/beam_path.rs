@@ -45,8 +45,8 @@ impl BeamPath {
     }
 }
 
-/// Object pixel, m, of the near field of a cone beam whose focus is `z1` m before the specimen: λ z1 = 0.3 n Δ², where the
-/// effective distance is z1 but for the magnification.
+/// Object pixel, m, of the near field of a cone beam whose focus is `z1` m before the specimen: λ
+/// z1 = 0.3 n Δ², where the effective distance is z1 but for the magnification.
 pub(super) fn near_pixel(z1: f64, n: usize) -> f64 {
     (WAVELENGTH * z1 / (NEAR * n as f64)).sqrt()
 }

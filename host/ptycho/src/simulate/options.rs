@@ -33,20 +33,22 @@ pub struct SimulateOptions {
     pub photons: f64,
     /// Number of mutually incoherent probe modes.
     pub probe_modes: usize,
-    /// Number of mutually incoherent states of the specimen, between which it changes during each exposure.
+    /// Number of mutually incoherent states of the specimen, between which it changes during each
+    /// exposure.
     pub object_modes: usize,
     /// Path of the specimen's displacement during each exposure (row, column), object pixels.
     pub fly_shift: [f64; 2],
     /// Points of the path; 0: four for each pixel, at least 8.
     pub fly_points: usize,
-    /// By which part of its width the beam changes from frame to frame: its place in rows and in columns, its defocus and its
-    /// astigmatism, each by a random share of it, -1 to 1.
+    /// By which part of its width the beam changes from frame to frame: its place in rows and in
+    /// columns, its defocus and its astigmatism, each by a random share of it, -1 to 1.
     pub probe_drift: f64,
     /// Standard deviation of the recorded from the true positions along each axis, object pixels.
     pub position_error: f64,
     /// Whether counts have Poisson noise; otherwise they are expected values.
     pub noise: bool,
-    /// How waves travel to the detector. Distances of near fields follow from the number of pixels and the distance from the focus.
+    /// How waves travel to the detector. Distances of near fields follow from the number of pixels
+    /// and the distance from the focus.
     pub propagation: Propagation,
     /// Standard deviation of the Gaussian by which the detector blurs intensities, pixels.
     pub blur: f64,
@@ -54,11 +56,13 @@ pub struct SimulateOptions {
     pub background: f64,
     /// Seed of the random number generator.
     pub seed: u64,
-    /// Slices of the specimen; of more than one the object pixel is chosen for the distance from the first to the last.
+    /// Slices of the specimen; of more than one the object pixel is chosen for the distance from
+    /// the first to the last.
     pub slices: usize,
     /// Distance between neighbours, m, of several slices.
     pub slice_distance: f64,
-    /// Whether the beam is one of 300 kV electrons, for several slices, and not of X-rays at 10 keV.
+    /// Whether the beam is one of 300 kV electrons, for several slices, and not of X-rays at 10
+    /// keV.
     pub electrons: bool,
 }
 

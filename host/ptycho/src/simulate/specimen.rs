@@ -8,7 +8,8 @@ use std::f64::consts::TAU;
 
 /// Half width of soft edges, pixels.
 const EDGE: f64 = 0.8;
-/// Distance from an edge, pixels, from which on the hyperbolic tangent of its multiple is exactly −1 in double precision.
+/// Distance from an edge, pixels, from which on the hyperbolic tangent of its multiple is exactly
+/// −1 in double precision.
 const FADED: f64 = 22.0 * EDGE;
 
 /// The specimen: a Siemens star of 18 spokes with rings, surrounding grains and a slowly varying
@@ -57,7 +58,8 @@ pub(super) fn specimen(shape: [usize; 2], frame: usize, seed: u64) -> Array2<Com
     })
 }
 
-/// Writes a slice of weakly absorbing grains of different sizes to `slice` (row, column), which nothing else is in.
+/// Writes a slice of weakly absorbing grains of different sizes to `slice` (row, column), which
+/// nothing else is in.
 pub(super) fn make_grains(mut slice: ArrayViewMut2<'_, Complex<f64>>, frame: usize, seed: u64) {
     let (rows, columns) = slice.dim();
     let centre = [rows as f64 / 2.0, columns as f64 / 2.0];

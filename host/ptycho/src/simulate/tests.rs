@@ -190,7 +190,8 @@ fn options_out_of_range_are_refused() {
     }
 }
 
-/// The centre of mass (row, column) of a wave's power, and its mean square distances along both axes.
+/// The centre of mass (row, column) of a wave's power, and its mean square distances along both
+/// axes.
 fn moments(wave: &Array2<Complex<f64>>) -> [f64; 4] {
     let mut sums = [0.0; 5];
     for ((r, c), v) in wave.indexed_iter() {

@@ -1,14 +1,17 @@
-//! The start probe of an electron microscope: an aperture of a semi-angle α behind a lens with aberrations.
+//! The start probe of an electron microscope: an aperture of a semi-angle α behind a lens with
+//! aberrations.
 //!
-//! The wave at the specimen is the inverse Fourier transform of A(k) exp(−iχ(k)), where A is 1 for |k| ≤ α/λ and 0 beyond, and
-//! with θ = λ|k| and the direction φ of k
+//! The wave at the specimen is the inverse Fourier transform of A(k) exp(−iχ(k)), where A is 1 for |k|
+//! ≤ α/λ and 0 beyond, and with θ = λ|k| and the direction φ of k
 //!
 //! χ = (2π/λ) [ ½ θ² (C₁ + A₁ cos 2(φ − φ_A)) + ⅓ θ³ B cos(φ − φ_B) + ¼ C₃ θ⁴ ]
 //!
-//! (E. J. Kirkland, Advanced Computing in Electron Microscopy, 2nd ed., Springer 2010, chapter 2, whose defocus Δf is −C₁; O. L.
-//! Krivanek, N. Dellby & A. R. Lupini, Ultramicroscopy 78 (1999) 1, with C₁,₀ = C₁, C₁,₂ = A₁, C₂,₁ = B and C₃,₀ = C₃). A ray at the
-//! angle θ meets the specimen at λ/(2π) ∇χ, without astigmatism and coma at θ C₁ + C₃ θ³ from the axis. The term of C₁ is that of
-//! free space, so C₁ is the distance from the focus of the rays near the axis downstream to the specimen, `probe.defocus`.
+//! (E. J. Kirkland, Advanced Computing in Electron Microscopy, 2nd ed., Springer 2010, chapter 2,
+//! whose defocus Δf is −C₁; O. L. Krivanek, N. Dellby & A. R. Lupini, Ultramicroscopy 78 (1999) 1,
+//! with C₁,₀ = C₁, C₁,₂ = A₁, C₂,₁ = B and C₃,₀ = C₃). A ray at the angle θ meets the specimen at
+//! λ/(2π) ∇χ, without astigmatism and coma at θ C₁ + C₃ θ³ from the axis. The term of C₁ is that of
+//! free space, so C₁ is the distance from the focus of the rays near the axis downstream to the
+//! specimen, `probe.defocus`.
 
 use super::StartError;
 use super::models::{Grid, Model, ROUNDING};
@@ -44,7 +47,8 @@ impl Aberrations {
         TAU / self.wavelength * path
     }
 
-    /// A bound of the distance from the axis, m, at which rays of the angle `alpha` meet the specimen.
+    /// A bound of the distance from the axis, m, at which rays of the angle `alpha` meet the
+    /// specimen.
     fn farthest(&self, alpha: f64, defocus: f64) -> f64 {
         let second = self.astigmatism[0].abs();
         let round = (defocus + self.c3 * alpha * alpha).abs();
@@ -198,7 +202,8 @@ mod tests {
         inside / all
     }
 
-    /// The first dark ring of an Airy disc has the radius 0.61 λ/α and surrounds 83.8 % of the light (Born & Wolf, section 8.5.2).
+    /// The first dark ring of an Airy disc has the radius 0.61 λ/α and surrounds 83.8 % of the
+    /// light (Born & Wolf, section 8.5.2).
     #[test]
     fn without_aberrations_it_is_an_airy_disc() {
         let alpha = 16.0 * ANGLE;
@@ -249,7 +254,8 @@ mod tests {
         }
     }
 
-    /// Positive C₃ bends the rim too much: behind the focus it widens the beam, before it the rays of the rim are nearer to the axis.
+    /// Positive C₃ bends the rim too much: behind the focus it widens the beam, before it the rays
+    /// of the rim are nearer to the axis.
     #[test]
     fn spherical_aberration_has_the_sign_of_the_defocus_that_it_adds() {
         let alpha = 20.0 * ANGLE;
@@ -263,7 +269,8 @@ mod tests {
         assert!(behind < 0.8 && before > 0.9, "{behind} {before}");
     }
 
-    /// Astigmatism adds to the defocus along its direction: with the size of the defocus, the beam across it is in focus.
+    /// Astigmatism adds to the defocus along its direction: with the size of the defocus, the beam
+    /// across it is in focus.
     #[test]
     fn astigmatism_and_coma_have_their_directions() {
         let alpha = 16.0 * ANGLE;

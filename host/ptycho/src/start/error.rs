@@ -6,7 +6,8 @@ pub enum StartError {
     /// The recipe requires the file's illumination, but there is none.
     #[error("{}: {}", self.option(), self.reason())]
     NoIllumination,
-    /// The file's illumination cannot be used, for this reason, and the recipe has no other start probe.
+    /// The file's illumination cannot be used, for this reason, and the recipe has no other start
+    /// probe.
     #[error("{}: {}", self.option(), self.reason())]
     Illumination(String),
     /// The aperture illuminates no pixel.

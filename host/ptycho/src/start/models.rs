@@ -1,9 +1,10 @@
-//! Start probes from the optics: an aperture, a Fresnel zone plate, a Gaussian beam. Each is given by its far field, and must
-//! fit the grid of pixels.
+//! Start probes from the optics: an aperture, a Fresnel zone plate, a Gaussian beam. Each is given
+//! by its far field, and must fit the grid of pixels.
 //!
-//! The model's wave is the physical one without the quadratic phase exp(−iπr²/(λz)) of Fraunhofer's integral, z being the distance
-//! to the detector. A wave that is d downstream of its focus therefore becomes one that is d′ downstream of another focus, with
-//! 1/d′ = 1/d + 1/z, which is smaller by z/(z + d).
+//! The model's wave is the physical one without the quadratic phase exp(−iπr²/(λz)) of Fraunhofer's
+//! integral, z being the distance to the detector. A wave that is d downstream of its focus
+//! therefore becomes one that is d′ downstream of another focus, with 1/d′ = 1/d + 1/z, which is
+//! smaller by z/(z + d).
 
 use super::StartError;
 use crate::ReadOptions;
@@ -35,7 +36,8 @@ pub(super) struct Grid {
     sizes: [usize; 2],
     /// Object pixel (row, column), m.
     pixel: [f64; 2],
-    /// The smallest object pixel that the frames may have had before `data.coarse`, which rounds their sizes down, m.
+    /// The smallest object pixel that the frames may have had before `data.coarse`, which rounds
+    /// their sizes down, m.
     finest: [f64; 2],
     /// Whether `data.crop` cuts the frames, so that a lit disc may be larger than they are.
     cropped: bool,
@@ -92,9 +94,10 @@ impl Grid {
         self.finest[0].max(self.finest[1])
     }
 
-    /// The least and the largest waist w of a Gaussian beam, m, whose waist in the model is not smaller than the least size of a
-    /// focus, g, `along` from the waist to the detector: w ≥ g √(along² + (πw²/λ)²)/z, a quadratic inequality in w². A larger
-    /// beam is wider on the detector than the frames. The least is above the largest if there is none.
+    /// The least and the largest waist w of a Gaussian beam, m, whose waist in the model is not
+    /// smaller than the least size of a focus, g, `along` from the waist to the detector: w ≥ g
+    /// √(along² + (πw²/λ)²)/z, a quadratic inequality in w². A larger beam is wider on the detector
+    /// than the frames. The least is above the largest if there is none.
     fn waists(&self, along: f64) -> [f64; 2] {
         let least = self.least();
         if least == 0.0 {
@@ -110,8 +113,8 @@ impl Grid {
         [near / middle, far * middle]
     }
 
-    /// Crops a far field to the pixels of the frames that are reconstructed, with a note if more than a hundredth of its light is
-    /// beyond them.
+    /// Crops a far field to the pixels of the frames that are reconstructed, with a note if more
+    /// than a hundredth of its light is beyond them.
     ///
     /// # Errors
     /// There is no light in these pixels.
@@ -184,8 +187,8 @@ impl Grid {
         })
     }
 
-    /// An aperture in the far field: `widths` (row, column) in spatial frequencies, 1/m; in its middle the share `stop` of it is
-    /// dark.
+    /// An aperture in the far field: `widths` (row, column) in spatial frequencies, 1/m; in its
+    /// middle the share `stop` of it is dark.
     fn lit(&self, widths: [f64; 2], shape: ApertureShape, stop: f64) -> Array2<Complex<f64>> {
         self.far_field(|y, x| {
             let (y, x) = (2.0 * y / widths[0], 2.0 * x / widths[1]);
@@ -203,8 +206,8 @@ fn is_dark(far_field: &Array2<Complex<f64>>) -> bool {
     far_field.iter().all(|v| v.norm_sqr() == 0.0)
 }
 
-/// The far field of an aperture: a uniformly lit disc or rectangle on the detector, with a central stop. Its defocus is that of the
-/// model's wave.
+/// The far field of an aperture: a uniformly lit disc or rectangle on the detector, with a central
+/// stop. Its defocus is that of the model's wave.
 ///
 /// # Errors
 /// No detector pixel is lit.
@@ -271,9 +274,10 @@ pub(super) fn aperture(
     })
 }
 
-/// The far field of a Fresnel zone plate's first-order focus, by an ideal lens of the same diameter D. The focal length is
-/// f = D Δr/λ, so that a disc of diameter D (z + d)/f = λ(z + d)/Δr is lit on the detector at z + d from the focus (Attwood, Soft
-/// X-Rays and Extreme Ultraviolet Radiation, chapter 9), of which the central stop takes its share.
+/// The far field of a Fresnel zone plate's first-order focus, by an ideal lens of the same diameter
+/// D. The focal length is f = D Δr/λ, so that a disc of diameter D (z + d)/f = λ(z + d)/Δr is lit
+/// on the detector at z + d from the focus (Attwood, Soft X-Rays and Extreme Ultraviolet Radiation,
+/// chapter 9), of which the central stop takes its share.
 ///
 /// # Errors
 /// The disc, the focus or the defocused probe does not fit the grid.
@@ -368,11 +372,12 @@ pub(super) fn zone_plate(grid: &Grid, options: &ProbeStart) -> Result<Model, Sta
     })
 }
 
-/// The far field of the waist of a Gaussian beam, exp(−(π w₀ f)²) at the spatial frequency f for the amplitude exp(−r²/w₀²).
-/// At d its radius is w₀ √(1 + (d/z_R)²) with z_R = π w₀²/λ (Saleh & Teich, Fundamentals of Photonics, section 3.1).
+/// The far field of the waist of a Gaussian beam, exp(−(π w₀ f)²) at the spatial frequency f for
+/// the amplitude exp(−r²/w₀²). At d its radius is w₀ √(1 + (d/z_R)²) with z_R = π w₀²/λ (Saleh &
+/// Teich, Fundamentals of Photonics, section 3.1).
 ///
-/// Without the quadratic phase the parameter q = d − i z_R becomes q′ with 1/q′ = 1/q + 1/z, that of a waist of
-/// w₀ z/√((z + d)² + z_R²) at d′ = z (d (z + d) + z_R²)/((z + d)² + z_R²).
+/// Without the quadratic phase the parameter q = d − i z_R becomes q′ with 1/q′ = 1/q + 1/z, that
+/// of a waist of w₀ z/√((z + d)² + z_R²) at d′ = z (d (z + d) + z_R²)/((z + d)² + z_R²).
 ///
 /// # Errors
 /// The waist is smaller than a pixel, or the beam is wider than the window.
@@ -456,7 +461,8 @@ fn waists_in_words(grid: &Grid, [least, most]: [f64; 2]) -> String {
     format!("at least {lower}, and {upper}")
 }
 
-/// The least size, `spread` object pixels: `the object pixel of 20.0 nm`, `24.0 nm, 1.20 object pixels`.
+/// The least size, `spread` object pixels: `the object pixel of 20.0 nm`, `24.0 nm, 1.20 object
+/// pixels`.
 fn in_pixels(least: f64, spread: f64) -> String {
     let size = length(least, 3);
     if (spread - 1.0).abs() < 1e-3 {

@@ -89,7 +89,8 @@ fn an_image_with_other_pixels_is_interpolated_about_its_middle() {
     assert_ne!(problem.object[[rows / 2, columns / 2]], Complex::from(7.0));
 }
 
-/// With its origin an image is where the scan says, whatever its extent. The position of a window is that of its middle pixel.
+/// With its origin an image is where the scan says, whatever its extent. The position of a window
+/// is that of its middle pixel.
 #[test]
 fn an_image_with_an_origin_is_placed_by_it() {
     let mut problem = problem();

@@ -68,7 +68,8 @@ impl StreamedRun<'_> {
         there.min(in_blocks.least())
     }
 
-    /// How to need at most `limit` bytes: each change that suffices alone; all together if none does.
+    /// How to need at most `limit` bytes: each change that suffices alone; all together if none
+    /// does.
     pub(super) fn advice(&self, limit: u64) -> String {
         let changes = [
             self.without_regions(),

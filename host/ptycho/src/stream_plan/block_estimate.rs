@@ -27,7 +27,8 @@ impl BlockEstimate {
         codes: Option<CountCodes>,
     ) -> Self {
         let [frames, modes, rows, columns] = shape;
-        // In blocks, `ml` has what it has for Gaussian noise, for which it keeps nothing of all frames.
+        // In blocks, `ml` has what it has for Gaussian noise, for which it keeps nothing of all
+        // frames.
         let mut in_blocks = recipe.clone();
         for engine in &mut in_blocks.engines {
             if engine.name == EngineName::Ml {
@@ -39,7 +40,8 @@ impl BlockEstimate {
                 engine.regions = Some(if uses_regions { REGIONS } else { 1 });
             }
         }
-        // An engine without batches has as many frames together; projections as few as there is memory for.
+        // An engine without batches has as many frames together; projections as few as there is
+        // memory for.
         let together = frames_together(modes.saturating_mul(rows.saturating_mul(columns)));
         let batched = recipe.engines.iter().filter(|e| !e.name.projects());
         let sizes = batched.map(|e| e.batch.unwrap_or(together));
@@ -79,8 +81,8 @@ impl BlockEstimate {
     /// Bytes of device memory.
     pub(super) fn bytes(&self, plan: &StreamPlan) -> u64 {
         let [frames, modes, rows, columns] = self.shape;
-        // The run as if a block were all of its scan, whose exit waves and counts the plan has too; metrics and positions are those
-        // of all frames.
+        // The run as if a block were all of its scan, whose exit waves and counts the plan has too;
+        // metrics and positions are those of all frames.
         let block = [plan.block(), modes, rows, columns];
         let run = memory_estimate(block, self.object_shape, &self.recipe).gpu_device;
         let counts = (plan.block() as u64)
@@ -117,8 +119,8 @@ impl BlockEstimate {
             Some(_) => WAVE_PIXELS / pixels.saturating_mul(modes.max(1)),
             None => BLOCK_PIXELS / pixels,
         };
-        // Halved until there is memory for blocks on their way beside the one that is worked on, so that copies need not wait
-        // for the last use of their memory.
+        // Halved until there is memory for blocks on their way beside the one that is worked on, so
+        // that copies need not wait for the last use of their memory.
         let beside = LEAST_SLOTS + AHEAD;
         let fits = |block: usize, slots: usize| self.bytes(&self.of(block, slots, slots)) <= limit;
         let mut block = preferred.clamp(self.batch, frames.max(1));
@@ -134,7 +136,8 @@ impl BlockEstimate {
             let count = limit.saturating_sub(self.bytes(plan)) / step;
             usize::try_from(count).unwrap_or(usize::MAX)
         };
-        // Exit waves travel twice and back, counts once and in fewer bytes: what is left is for the waves first.
+        // Exit waves travel twice and back, counts once and in fewer bytes: what is left is for the
+        // waves first.
         let (mut count_slots, mut wave_slots) = (slots, slots);
         if self.stored.is_some() {
             let other = self.of(block, slots, slots.saturating_add(1));

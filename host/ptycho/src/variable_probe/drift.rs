@@ -50,8 +50,9 @@ fn lsqml(iterations: usize, modes: usize) -> Recipe {
     }
 }
 
-/// The relative L2 of the object without variations, after as many iterations as with them, or fewer if that is nearer to the
-/// truth: what the model does not have may drive the object away from it.
+/// The relative L2 of the object without variations, after as many iterations as with them, or
+/// fewer if that is nearer to the truth: what the model does not have may drive the object away
+/// from it.
 fn without_variations(scan: &Scan) -> f64 {
     let after = [60, ITERATIONS].map(|iterations| {
         let (_, distance) = reconstructed::<f32>(scan, &lsqml(iterations, 0));
@@ -90,7 +91,8 @@ fn a_drifting_probe_costs_at_most_half_as_much_with_variations() {
     assert!((predicted / last - 1.0).abs() < 1e-3, "{predicted} {last}");
 }
 
-/// A scan of `plain`'s object whose first probe modes have `shapes` (in units of the probe) with coefficients uniform within ±1.
+/// A scan of `plain`'s object whose first probe modes have `shapes` (in units of the probe) with
+/// coefficients uniform within ±1.
 fn with_shapes(plain: &Scan, shapes: [fn(f64, f64) -> Complex<f64>; 4], seed: u64) -> Scan {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     // Windows and pixels of the truth's object.

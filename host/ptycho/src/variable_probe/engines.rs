@@ -1,4 +1,5 @@
-//! Variable probes on both back ends: they agree, blocks of frames and saved states change no bit, ranks neither.
+//! Variable probes on both back ends: they agree, blocks of frames and saved states change no bit,
+//! ranks neither.
 
 use crate::cpu::{CpuEngine, disc};
 use crate::cuda::GpuEngine;
@@ -90,7 +91,8 @@ fn on_two_devices<R: Send>(problem: &Problem, ended: impl Fn(&Make<'_>) -> R + S
 /// An engine's method with its first and last iteration.
 type Part<'a> = (&'a EngineSpec, usize, usize);
 
-/// Object and model after the parts `before`, and one that another engine computes from the state that the first has saved.
+/// Object and model after the parts `before`, and one that another engine computes from the state
+/// that the first has saved.
 fn saved_between(
     make: &Make<'_>,
     problem: &Problem,
@@ -148,7 +150,8 @@ fn probes(engine: &mut dyn Engine) -> Array3<Complex<f64>> {
     all
 }
 
-/// Shapes of nearly equal power may turn among each other, but the frames' probes agree; so do the metrics.
+/// Shapes of nearly equal power may turn among each other, but the frames' probes agree; so do the
+/// metrics.
 #[test]
 fn the_emulator_agrees_with_the_cpu() {
     let near = Propagation::NearField {
@@ -327,7 +330,8 @@ fn ranks_change_no_bit() {
     }
 }
 
-/// Devices that divide projections compute the iterations of a variable probe each by itself, also from a saved state.
+/// Devices that divide projections compute the iterations of a variable probe each by itself, also
+/// from a saved state.
 #[test]
 fn several_devices_compute_what_one_does() {
     let problem = problem(16, 1);
@@ -382,7 +386,8 @@ fn started(modes: usize) -> Problem {
     problem
 }
 
-/// Those that the result does not have are formed in the first iteration that updates variations; both back ends agree.
+/// Those that the result does not have are formed in the first iteration that updates variations;
+/// both back ends agree.
 #[test]
 fn variations_beyond_those_of_a_result_are_formed() {
     for (modes, exact) in [(1, true), (2, false)] {

@@ -53,8 +53,8 @@ fn pattern(rank: usize, length: usize) -> Vec<u8> {
 fn check(ranks: &dyn Communicator) -> Result<(), RankError> {
     let (rank, size) = (ranks.rank(), ranks.size());
     assert!(rank < size && ranks.local_rank() < ranks.local_size());
-    // Around the shorter piece length, empty on some or all ranks, and longer than most transports' limit of eager
-    // messages.
+    // Around the shorter piece length, empty on some or all ranks, and longer than most transports'
+    // limit of eager messages.
     for length in [0, 1, 999, 1000, 1001, 2000, 1_000_003] {
         for stride in [0, 1, 999] {
             let length_of = |rank: usize| (length + rank * stride) % 1_000_004;
@@ -116,7 +116,8 @@ fn summary(ranks: &dyn Communicator) -> Result<(), RankError> {
     Ok(())
 }
 
-/// Ends the last rank as `mode` says while the others wait for it; prints the process identifiers first.
+/// Ends the last rank as `mode` says while the others wait for it; prints the process identifiers
+/// first.
 fn end_early(ranks: Processes, mode: &str) -> Result<(), RankError> {
     let pids = all_gather_values(&ranks, &[std::process::id()])?.concat();
     if ranks.rank() == 0 {

@@ -171,8 +171,8 @@ impl<M: Device> GpuEngine<M> {
 }
 
 impl<M: Device> GpuEngine<M> {
-    /// Computes the intensities of vectors; `take` gets buffers that begin with those of some vectors (vector, point), in their
-    /// order, before the next ones are queued.
+    /// Computes the intensities of vectors; `take` gets buffers that begin with those of some
+    /// vectors (vector, point), in their order, before the next ones are queued.
     fn evaluate_with(
         &mut self,
         vectors: &[Vector],
@@ -402,7 +402,8 @@ impl<M: Device, R: Arithmetic + PartialEq> Evaluator<M, R> {
         Ok(())
     }
 
-    /// Queues the evaluation of vectors that fit into memory together, with the result in `out`, or without a resolution in `fine`.
+    /// Queues the evaluation of vectors that fit into memory together, with the result in `out`, or
+    /// without a resolution in `fine`.
     fn evaluate_together(
         &mut self,
         device: &M,

@@ -3,8 +3,8 @@
 //!
 //! A call passes through `plan.rs` of the parent module (what to compute for a vector),
 //! `partition.rs` (how its sums are divided into tasks, from the vector alone), `members.rs` (the
-//! layout that kernels read) and `engine.rs` (launches). Several devices share the vectors of a call
-//! ([`EngineGroup`]).
+//! layout that kernels read) and `engine.rs` (launches). Several devices share the vectors of a
+//! call ([`EngineGroup`]).
 
 mod engine;
 mod grid;
@@ -42,7 +42,8 @@ pub fn on_emulator(
 /// A boxed [`GpuEngine`] on one CUDA device, or an [`EngineGroup`] of them on several.
 ///
 /// # Errors
-/// As for [`GpuEngine::new`], with the number of the device if there are several; or there is no device.
+/// As for [`GpuEngine::new`], with the number of the device if there are several; or there is no
+/// device.
 pub fn on_cuda_devices(
     devices: Vec<CudaDevice>,
     calculation: &Calculation,
@@ -51,11 +52,12 @@ pub fn on_cuda_devices(
     on_devices(numbered.collect(), calculation, None)
 }
 
-/// A boxed [`GpuEngine`] on one emulated device, or an [`EngineGroup`] of them on several, which divides every
-/// call among them.
+/// A boxed [`GpuEngine`] on one emulated device, or an [`EngineGroup`] of them on several, which
+/// divides every call among them.
 ///
 /// # Errors
-/// As for [`GpuEngine::new`], with the number of the device if there are several; or there is no device.
+/// As for [`GpuEngine::new`], with the number of the device if there are several; or there is no
+/// device.
 pub fn on_emulated_devices(
     devices: Vec<EmulatedDevice>,
     calculation: &Calculation,

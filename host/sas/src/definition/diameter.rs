@@ -3,8 +3,8 @@
 use super::{Definition, Part, Role};
 
 impl Definition {
-    /// Diameter, Å, of particles with these values (parameter); 0 if the model has no size. Fringes of their intensities have
-    /// periods of 2π/diameter.
+    /// Diameter, Å, of particles with these values (parameter); 0 if the model has no size. Fringes
+    /// of their intensities have periods of 2π/diameter.
     #[must_use]
     pub fn diameter(&self, values: &[f64]) -> f64 {
         if !self.parts().is_empty() {

@@ -1,5 +1,6 @@
-//! Sums and products of models: `sphere+lamellar`, I = scale · (A_scale · A + B_scale · B) + background; `sphere*hardsphere`,
-//! I = scale · A · B + background; `sphere+cylinder*hardsphere`, I = scale · (A_scale · A + BC_scale · B · C) + background.
+//! Sums and products of models: `sphere+lamellar`, I = scale · (A_scale · A + B_scale · B) +
+//! background; `sphere*hardsphere`, I = scale · A · B + background; `sphere+cylinder*hardsphere`, I =
+//! scale · (A_scale · A + BC_scale · B · C) + background.
 
 use super::{Definition, ParameterRow, Role};
 use crate::SasError;
@@ -13,7 +14,8 @@ const MAX_PARTS: usize = 8;
 pub struct Term {
     /// Its parts.
     pub parts: Range<usize>,
-    /// Index of its scale among the values; `None` for a product that is no term of a sum, whose scale is that of the whole.
+    /// Index of its scale among the values; `None` for a product that is no term of a sum, whose
+    /// scale is that of the whole.
     pub scale: Option<usize>,
 }
 
@@ -68,8 +70,8 @@ impl Definition {
         &self.parts
     }
 
-    /// The terms of a sum, in which the parts of a product are together; a product of models is one term. Empty for any
-    /// other model.
+    /// The terms of a sum, in which the parts of a product are together; a product of models is one
+    /// term. Empty for any other model.
     #[must_use]
     pub fn terms(&self) -> &[Term] {
         &self.terms
@@ -112,8 +114,8 @@ impl Definition {
         ))
     }
 
-    /// The sum of terms, which are products of so many of the parts each. Its own rows come first, then those of the parts,
-    /// then the magnetic ones.
+    /// The sum of terms, which are products of so many of the parts each. Its own rows come first,
+    /// then those of the parts, then the magnetic ones.
     pub(super) fn sum(name: &str, parts: Vec<Self>, lengths: &[usize]) -> Self {
         let background = parts.iter().filter_map(|part| part.rows.get(1));
         let background = background.map(|row| row.default).fold(0.0, f64::max);

@@ -1,5 +1,5 @@
-//! Meshes of wide distributions of sizes. Large particles scatter with the square of their volume, so
-//! the mesh must reach the sizes that dominate the sixth moment, far above the centre.
+//! Meshes of wide distributions of sizes. Large particles scatter with the square of their volume,
+//! so the mesh must reach the sizes that dominate the sixth moment, far above the centre.
 
 use crate::{Distribution, Polydispersity};
 

@@ -5,9 +5,9 @@ use nalgebra::{DMatrix, DVector};
 /// Singular values below this share of the largest count as 0.
 const SINGULAR: f64 = 1e-13;
 
-/// The x within `bounds` (least, greatest; possibly infinite) that minimises |A x − b|², where A has
-/// these `columns`: the active-set method of P. B. Stark and R. L. Parker, Comput. Stat. 10 (1995)
-/// 129. Columns of length 0 have the x closest to 0.
+/// The x within `bounds` (least, greatest; possibly infinite) that minimises |A x − b|², where A
+/// has these `columns`: the active-set method of P. B. Stark and R. L. Parker, Comput. Stat. 10
+/// (1995) 129. Columns of length 0 have the x closest to 0.
 pub(super) fn bounded_least_squares(
     columns: &[Vec<f64>],
     right: &[f64],

@@ -65,8 +65,8 @@ pub struct DataSetResult {
 /// What `--summary` writes of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FitResult {
-    /// What the summaries of all sciences have: where it was computed, files, times, notes. The seconds are those
-    /// of the search.
+    /// What the summaries of all sciences have: where it was computed, files, times, notes. The
+    /// seconds are those of the search.
     #[serde(flatten)]
     pub record: RunRecord,
     /// Doubtful properties of the data and of the fit: the result may be meaningless.

@@ -3,8 +3,9 @@
 use super::{Free, split_number};
 use crate::{Calculation, Tie, Ties, Vector};
 
-/// Values (parameter) of data set `set`, from 0, of `sets`: those of `start`, with the upper bound of each fitted length, and with
-/// what is tied to them. The resolution of a fit is sampled for particles of this size.
+/// Values (parameter) of data set `set`, from 0, of `sets`: those of `start`, with the upper bound
+/// of each fitted length, and with what is tied to them. The resolution of a fit is sampled for
+/// particles of this size.
 #[must_use]
 pub fn largest_values(
     calculation: &Calculation,

@@ -1,6 +1,6 @@
-//! Scales and backgrounds, on which the intensity depends linearly. They are not searched but solved
-//! for exactly in each trial (variable projection: Golub and Pereyra, Inverse Problems 19, R1,
-//! 2003).
+//! Scales and backgrounds, on which the intensity depends linearly. They are not searched but
+//! solved for exactly in each trial (variable projection: Golub and Pereyra, Inverse Problems 19,
+//! R1, 2003).
 
 use super::bounded::bounded_least_squares;
 use super::problem::{Block, Problem};
@@ -11,8 +11,8 @@ use crate::{Target, Vector};
 pub(super) enum Factor {
     /// Fixed at this value.
     Fixed(f64),
-    /// As in each vector, at this index of its values: tied to other parameters, or searched because
-    /// others are tied to it.
+    /// As in each vector, at this index of its values: tied to other parameters, or searched
+    /// because others are tied to it.
     InVector(usize),
     /// Solved for within bounds: index of the parameter, and its bounds.
     Solved(usize, (f64, f64)),

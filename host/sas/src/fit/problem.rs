@@ -112,9 +112,9 @@ impl Parameter {
         if size > 0.0 { size } else { 1.0 }
     }
 
-    /// The bound where `value` is, given its uncertainty if all parameters are free. A value that is
-    /// small beside its bounds, but not beside its uncertainty, is not at a bound, nor is one between
-    /// bounds that are as near to each other.
+    /// The bound where `value` is, given its uncertainty if all parameters are free. A value that
+    /// is small beside its bounds, but not beside its uncertainty, is not at a bound, nor is one
+    /// between bounds that are as near to each other.
     pub(super) fn at_bound(&self, value: f64, uncertainty: Option<f64>) -> Option<Bound> {
         let distance = self.bounds.1 - self.bounds.0;
         let near = match uncertainty {
@@ -182,9 +182,9 @@ impl Problem {
         Self::joint(vec![set], free, &[])
     }
 
-    /// Fits one model to several sets of data at once. Each of the parameters `free` has a value for
-    /// each set, `radius.1`, `radius.2`, …, unless it is `shared`; `radius.2` in `free` is fitted in
-    /// the second set only.
+    /// Fits one model to several sets of data at once. Each of the parameters `free` has a value
+    /// for each set, `radius.1`, `radius.2`, …, unless it is `shared`; `radius.2` in `free` is
+    /// fitted in the second set only.
     ///
     /// # Errors
     /// As for [`Self::new`]; no data, sets of different models, a shared parameter that is not
@@ -394,7 +394,8 @@ impl Problem {
         self.measured.intensity.len() - self.parameters.len()
     }
 
-    /// The vector with `values` for the fitted parameters; a tied value that cannot be computed is NaN.
+    /// The vector with `values` for the fitted parameters; a tied value that cannot be computed is
+    /// NaN.
     ///
     /// # Panics
     /// Never for as many values as parameters; with fewer, the remaining parameters keep their base
@@ -417,8 +418,8 @@ impl Problem {
         &self.ties
     }
 
-    /// Names and values of the parameters and widths that are neither fitted nor tied. A number that
-    /// is the same in all sets of data is listed once.
+    /// Names and values of the parameters and widths that are neither fitted nor tied. A number
+    /// that is the same in all sets of data is listed once.
     #[must_use]
     pub fn fixed(&self) -> Vec<(String, f64)> {
         let first = &self.sets[0];

@@ -103,8 +103,8 @@ impl<'a> Fit<'a> {
     /// Makes it ready; nothing is computed yet.
     ///
     /// # Errors
-    /// No start or no iteration, several starts or a population without finite bounds, more of them than memory
-    /// should take.
+    /// No start or no iteration, several starts or a population without finite bounds, more of them
+    /// than memory should take.
     pub fn new(
         problem: Problem,
         engine: &'a mut dyn Engine,
@@ -204,7 +204,8 @@ impl<'a> Fit<'a> {
         self.best_trial().map(|trial| trial.values.as_slice())
     }
 
-    /// Stops soon after a request, also in the middle of a batch; the results of that batch are lost.
+    /// Stops soon after a request, also in the middle of a batch; the results of that batch are
+    /// lost.
     #[must_use]
     pub fn stopped_by(self, interrupt: &Interrupt) -> Self {
         Self {

@@ -13,8 +13,8 @@ pub enum Bound {
     Greatest,
 }
 
-/// Least component along an undetermined direction for which a parameter counts as undetermined, and
-/// the same in units of the noise of singular values.
+/// Least component along an undetermined direction for which a parameter counts as undetermined,
+/// and the same in units of the noise of singular values.
 const SHARE: (f64, f64) = (1e-3, 30.0);
 
 /// Statistics of a minimum. Entries are `None` for parameters at a bound and for those that the

@@ -118,8 +118,8 @@ impl<const N: usize> ColumnOrder<N> {
         self.columns
     }
 
-    /// The quantities out of all columns, with notes on an unusual order and on columns that are not
-    /// used.
+    /// The quantities out of all columns, with notes on an unusual order and on columns that are
+    /// not used.
     pub(super) fn take(
         &self,
         header: &Header,

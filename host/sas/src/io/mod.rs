@@ -159,7 +159,8 @@ pub fn read_within(
     }
 }
 
-/// Refuses a long text from its first part, before all of it is read: XML that is too long, and text without rows of numbers.
+/// Refuses a long text from its first part, before all of it is read: XML that is too long, and
+/// text without rows of numbers.
 fn check_start(path: &Path, file: &str, length: u64, memory: Memory) -> Result<(), IoError> {
     let start = whole_text(path, file, length.min(START_BYTES), memory)?;
     let trimmed = start.trim_start();

@@ -3,8 +3,8 @@
 //!
 //! Columns of a curve are q, I, σ(I), σ(q). Columns of an image are qx, qy, I, σ(I), and in files
 //! of NIST also qz, σ of q along and across its direction, and the shadow factor of the beam stop.
-//! Separators are blanks, tabs, commas, semicolons and bars. If a header line names the columns, they are
-//! those that it names.
+//! Separators are blanks, tabs, commas, semicolons and bars. If a header line names the columns,
+//! they are those that it names.
 
 use super::check::{self, RawCurve, RawImage};
 use super::column_order::ColumnOrder;

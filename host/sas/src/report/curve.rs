@@ -25,7 +25,8 @@ const PNG_SIZE: (u32, u32) = (1200, 900);
 const RESIDUALS: f64 = 0.34;
 /// Decades below the largest intensity that are drawn.
 const DECADES: i32 = 12;
-/// Largest number of steps between labels of residuals; from 5 on, a symmetrical axis has labels beside 0.
+/// Largest number of steps between labels of residuals; from 5 on, a symmetrical axis has labels
+/// beside 0.
 const RESIDUAL_STEPS: u32 = 5;
 /// Heights of a line in an SVG and in a PNG.
 const LETTERS: [u32; 2] = [16, 28];

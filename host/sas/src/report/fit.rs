@@ -14,7 +14,8 @@ fn failed(error: &dyn std::fmt::Display) -> ReportError {
     ReportError(error.to_string())
 }
 
-/// Data, fit and residuals of a set of data as a PNG: curves above one another, images side by side.
+/// Data, fit and residuals of a set of data as a PNG: curves above one another, images side by
+/// side.
 ///
 /// # Errors
 /// There is nothing to draw, or drawing failed.

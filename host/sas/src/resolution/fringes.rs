@@ -13,7 +13,8 @@ const MAX_STEP_PER_FRINGE: f64 = 0.1;
 /// Approximate maximum number of fine points added to resolve fringes.
 const MAX_FRINGE_POINTS: f64 = 20_000.0;
 
-/// The largest step, 1/Å, that resolves the fringes of particles of that diameter up to q = `greatest`.
+/// The largest step, 1/Å, that resolves the fringes of particles of that diameter up to q =
+/// `greatest`.
 fn step(diameter: f64, greatest: f64) -> f64 {
     if !(diameter.is_finite() && diameter > 0.0) {
         return f64::INFINITY;
@@ -26,8 +27,8 @@ fn greatest(of: &[f64]) -> f64 {
 }
 
 impl Sampling {
-    /// Five points per σ, and steps that resolve the fringes at `q` of particles of that diameter, Å (0 if they have none), as far
-    /// as 20 000 points can.
+    /// Five points per σ, and steps that resolve the fringes at `q` of particles of that diameter,
+    /// Å (0 if they have none), as far as 20 000 points can.
     #[must_use]
     pub fn for_particles(diameter: f64, q: &[f64]) -> Self {
         Self::Fine {
@@ -38,7 +39,8 @@ impl Sampling {
 }
 
 impl Slit {
-    /// With steps that resolve the fringes at `q` of particles of that diameter, Å (0 if they have none), as far as 20 000 points can.
+    /// With steps that resolve the fringes at `q` of particles of that diameter, Å (0 if they have
+    /// none), as far as 20 000 points can.
     #[must_use]
     pub fn for_particles(length: Width, width: Width, diameter: f64, q: &[f64]) -> Self {
         let reach = greatest(q).hypot(length.greatest(q)) + width.greatest(q);
@@ -62,8 +64,8 @@ impl Width {
 }
 
 impl Resolution {
-    /// The resolution that measured data have, for particles of that diameter, Å (0 if they have none or it is not known); `None`
-    /// if the data have none.
+    /// The resolution that measured data have, for particles of that diameter, Å (0 if they have
+    /// none or it is not known); `None` if the data have none.
     ///
     /// # Errors
     /// Invalid widths.

@@ -177,8 +177,8 @@ fn pieces(points: usize, offsets: &[usize]) -> Vec<Piece> {
 }
 
 impl Piece {
-    /// Finds the buckets that begin in this piece, and for each series that begins in it the number of
-    /// buckets before the series.
+    /// Finds the buckets that begin in this piece, and for each series that begins in it the number
+    /// of buckets before the series.
     fn find<I: Fn(u64) -> u64>(
         &mut self,
         points: &Points<'_>,

@@ -1,4 +1,5 @@
-//! Aggregation on any [`Device`](warpstride_cuda::gpu::Device): series to buckets and their aggregates.
+//! Aggregation on any [`Device`](warpstride_cuda::gpu::Device): series to buckets and their
+//! aggregates.
 //!
 //! The files in the order of processing: `prepare.rs` (the host examines the batch), `chunks.rs`
 //! (splits it), `packed.rs` and `coded.rs` (transfer of a chunk), `stream_queue.rs` (a chunk on one
@@ -40,8 +41,8 @@ pub(crate) use times::median;
 use super::{Engine, Resample, SeriesError};
 use warpstride_cuda::gpu::{CudaDevice, EmulatedDevice};
 
-/// [`GpuEngine::new`] on a CUDA device, as a trait object. It is compiled once, in this crate, and not again in every
-/// program that uses it.
+/// [`GpuEngine::new`] on a CUDA device, as a trait object. It is compiled once, in this crate, and
+/// not again in every program that uses it.
 ///
 /// # Errors
 /// Like [`GpuEngine::new`].

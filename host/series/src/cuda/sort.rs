@@ -17,11 +17,11 @@ const BITS: u64 = (DIGITS - 1) as u64;
 /// Properties of the timestamps of points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TimestampCheck {
-    /// Number of points with an earlier timestamp than the preceding point of their series; 0 if all
-    /// series are sorted.
+    /// Number of points with an earlier timestamp than the preceding point of their series; 0 if
+    /// all series are sorted.
     pub(super) descents: usize,
-    /// Number of points with the same timestamp as the preceding point of their series; if all series
-    /// are sorted, the number of duplicates.
+    /// Number of points with the same timestamp as the preceding point of their series; if all
+    /// series are sorted, the number of duplicates.
     pub(super) repeats: usize,
     /// Bits in which the timestamps differ.
     pub(super) varying: u64,

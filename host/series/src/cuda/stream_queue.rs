@@ -138,8 +138,8 @@ impl<M: Device> StreamQueue<M> {
         Ok(())
     }
 
-    /// Queues the transfer of a chunk, its sort, and the removal of duplicates unless they are kept.
-    /// Returns the number of duplicates.
+    /// Queues the transfer of a chunk, its sort, and the removal of duplicates unless they are
+    /// kept. Returns the number of duplicates.
     pub(super) fn load(
         &mut self,
         device: &M,

@@ -1,4 +1,5 @@
-//! Mirrors `columnar.rs` in a build without the feature `parquet`: Arrow and Parquet files are refused.
+//! Mirrors `columnar.rs` in a build without the feature `parquet`: Arrow and Parquet files are
+//! refused.
 
 use super::input::Content;
 use super::reader::{Shared, Source};

@@ -53,7 +53,8 @@ const SERIES: [&str; 9] = [
 /// Names of columns with the hours of dates, in lower case.
 const HOURS: [&str; 4] = ["hour", "hours", "hh", "hr"];
 
-/// A column with the hours of the dates in the column of times, by its name; nothing reads the hours.
+/// A column with the hours of the dates in the column of times, by its name; nothing reads the
+/// hours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hours {
     /// The names of the columns.
@@ -200,7 +201,8 @@ impl Columns {
 }
 
 /// Selects columns by the options or by the usual names. `has_numbers` says whether a column has
-/// numbers, so that the error of a table without a column of values can say that it may be a wide one.
+/// numbers, so that the error of a table without a column of values can say that it may be a wide
+/// one.
 pub(super) fn by_name(
     file: &str,
     names: &[String],
@@ -309,7 +311,8 @@ const MISSING: [&str; 15] = [
     "nil", "\\n",
 ];
 
-/// Whether a field without blanks around it stands for a missing number: empty, or `NA`, `null`, `-`.
+/// Whether a field without blanks around it stands for a missing number: empty, or `NA`, `null`,
+/// `-`.
 pub(super) fn is_missing(field: &[u8]) -> bool {
     field.is_empty() || stands_for_missing(field)
 }

@@ -1,7 +1,8 @@
 //! Times in a format that the user writes, as strftime has it: `%d.%m.%Y %H:%M`.
 //!
 //! The crate `jiff` reads them. A format is tried with a known time first, so that one without a
-//! date, or with an hour of twelve without morning and afternoon, is refused before any file is read.
+//! date, or with an hour of twelve without morning and afternoon, is refused before any file is
+//! read.
 
 use super::timestamp::{Reading, TimestampError};
 use jiff::Timestamp;

@@ -1,4 +1,5 @@
-//! Files of time series: CSV, Prometheus' text format and remote-read snapshots, Parquet and Arrow; results as CSV and Parquet.
+//! Files of time series: CSV, Prometheus' text format and remote-read snapshots, Parquet and Arrow;
+//! results as CSV and Parquet.
 //!
 //! A [`Reader`] returns the points of its inputs as [`Block`]s of bounded size, one input after
 //! another, so an input may be larger than memory; [`read_all`] collects them. The format of a file
@@ -115,8 +116,8 @@ pub struct ReadOptions {
     pub wide: bool,
     /// Whether the decimals of values follow a comma. Text files only.
     pub decimal_comma: bool,
-    /// Values that stand for missing ones, such as −9999, also rounded to single precision: a row or
-    /// cell with such a value is no point.
+    /// Values that stand for missing ones, such as −9999, also rounded to single precision: a row
+    /// or cell with such a value is no point.
     pub missing_values: Vec<f64>,
     /// Unit of numeric timestamps.
     pub time_unit: TimeUnit,
@@ -204,8 +205,8 @@ pub fn moment_in(text: &str, unit: TimeUnit, zone: Option<Zone>) -> Result<i64, 
     })
 }
 
-/// A doubt about times of a timestamp type, of which this is the last: times of today are in January
-/// of 1970 if they were written in a unit that is too large by a thousand.
+/// A doubt about times of a timestamp type, of which this is the last: times of today are in
+/// January of 1970 if they were written in a unit that is too large by a thousand.
 #[must_use]
 pub fn january_of_1970(last: i64) -> Option<String> {
     const END: i64 = 31 * 86_400_000_000_000;
@@ -225,7 +226,8 @@ pub fn iso(nanoseconds: i64) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The time in ISO 8601 with the offset of a zone, `2014-02-14T15:30:00+01:00`; without one like [`iso`].
+/// The time in ISO 8601 with the offset of a zone, `2014-02-14T15:30:00+01:00`; without one like
+/// [`iso`].
 #[must_use]
 pub fn iso_in(nanoseconds: i64, zone: Option<Zone>) -> String {
     let Some(zone) = zone else {

@@ -137,8 +137,8 @@ impl SeriesText {
     }
 }
 
-/// The letters, digits and underscores at the start of a text, and of a metric colons, and the rest;
-/// nothing if it begins with a digit.
+/// The letters, digits and underscores at the start of a text, and of a metric colons, and the
+/// rest; nothing if it begins with a digit.
 fn word(text: &[u8], colons: bool) -> (&[u8], &[u8]) {
     let of_word =
         |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || (colons && *byte == b':');

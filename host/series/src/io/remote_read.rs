@@ -1,7 +1,9 @@
-//! Snapshots of Prometheus' remote-read and remote-write protocols as text in its exposition format.
+//! Snapshots of Prometheus' remote-read and remote-write protocols as text in its exposition
+//! format.
 //!
-//! A `ReadResponse` or `WriteRequest` is a message in Protocol Buffers' encoding (`prompb/remote.proto` and `types.proto` of
-//! Prometheus), usually compressed as one block of Snappy:
+//! A `ReadResponse` or `WriteRequest` is a message in Protocol Buffers' encoding
+//! (`prompb/remote.proto` and `types.proto` of Prometheus), usually compressed as one block of
+//! Snappy:
 //!
 //! | message | field | content |
 //! |---|---|---|
@@ -11,7 +13,8 @@
 //! | `Label` | 1, 2 | name, value |
 //! | `Sample` | 1, 2 | value (f64), time (milliseconds since 1970) |
 //!
-//! Other fields (metadata, exemplars, native histograms) are left out, and so are samples that mark the end of a series.
+//! Other fields (metadata, exemplars, native histograms) are left out, and so are samples that mark
+//! the end of a series.
 
 use super::input::Stream;
 use super::prometheus::SeriesText;
@@ -243,7 +246,8 @@ struct Samples {
 }
 
 impl Samples {
-    /// Appends a line for each sample of a series. Whether it has a name; `None` where the bytes are no series.
+    /// Appends a line for each sample of a series. Whether it has a name; `None` where the bytes
+    /// are no series.
     fn text_of(series: &[u8], text: &mut Vec<u8>) -> Option<bool> {
         let (mut metric, mut labels) = (Vec::new(), Vec::new());
         let mut fields = Fields::new(series);

@@ -13,7 +13,8 @@ const FILLS: [&str; 8] = [
     "1.7976931348623157e308",
 ];
 
-/// Whether a value is one of the `missing` ones, in double precision or rounded to single precision.
+/// Whether a value is one of the `missing` ones, in double precision or rounded to single
+/// precision.
 #[must_use]
 pub fn is_among(missing: &[f64], value: f64) -> bool {
     let mut all = missing.iter();

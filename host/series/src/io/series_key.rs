@@ -147,7 +147,8 @@ mod tests {
             prop_assert_eq!(of(&a) == of(&b), a == b);
         }
 
-        /// Values have few different characters, so that equal names are likely if escaping is wrong.
+        /// Values have few different characters, so that equal names are likely if escaping is
+        /// wrong.
         #[test]
         fn separators_in_values_are_escaped(a in "[,=\\\\h]{0,6}", b in "[,=\\\\h]{0,6}", c in "[,=\\\\h]{0,6}") {
             let labels = Labels::new(&[(0, "h"), (1, "h")]);

@@ -1,8 +1,9 @@
 //! Writes files and reads them back; the results are compared with an independent definition.
 //!
 //! `lines` compares CSV with splitting and `str::parse`, `chunks` shows that results do not depend
-//! on where a text is split, `parquet_files` and `arrow_files` cover all column types, `remote_read` has messages of Prometheus, and
-//! `hostile` covers inputs that must be rejected with one sentence.
+//! on where a text is split, `parquet_files` and `arrow_files` cover all column types,
+//! `remote_read` has messages of Prometheus, and `hostile` covers inputs that must be rejected with
+//! one sentence.
 
 #[cfg(feature = "parquet")]
 mod arrow_files;

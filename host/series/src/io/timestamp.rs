@@ -463,8 +463,8 @@ fn two(tens: u8, ones: u8) -> i64 {
 }
 
 /// Parses `2014-02-14`, optionally followed by `T` or a space and `14:30`, `14:30:00` or
-/// `14:30:00.123456789`, and then by nothing, `Z`, `UTC`, `GMT`, `+01`, `+0100` or `+01:00`, also after
-/// a blank.
+/// `14:30:00.123456789`, and then by nothing, `Z`, `UTC`, `GMT`, `+01`, `+0100` or `+01:00`, also
+/// after a blank.
 #[inline]
 fn iso(text: &[u8]) -> Result<Reading, TimestampError> {
     let Some((&[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2], rest)) =

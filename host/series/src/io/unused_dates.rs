@@ -11,7 +11,8 @@ const MOST: usize = 1 << 18;
 /// Such a column tells series apart if, within what is read as one series, the points of one date
 /// begin before those of another end: runs that are side by side, or forecasts of the same hours. A
 /// column that follows the time does not: the date of a row's time, the day of a run after another,
-/// the time of a row's arrival, or the same time on the clocks of a zone, also where they are set back.
+/// the time of a row's arrival, or the same time on the clocks of a zone, also where they are set
+/// back.
 #[derive(Debug, Default)]
 pub struct UnusedDates {
     columns: BTreeMap<usize, Ranges>,

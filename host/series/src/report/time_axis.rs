@@ -100,7 +100,8 @@ impl Clocks {
         time.saturating_add(offset)
     }
 
-    /// Parts of `times` with one offset each, in nanoseconds; the start of a range is not a part of it, and its end is.
+    /// Parts of `times` with one offset each, in nanoseconds; the start of a range is not a part of
+    /// it, and its end is.
     fn periods(self, times: &Range<i64>) -> Vec<(Range<i64>, i64)> {
         let Some(zone) = self.0 else {
             return vec![(times.clone(), 0)];
@@ -134,7 +135,8 @@ pub(super) struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// Chooses ticks that fit in `width` pixels, on the clocks of a zone or in UTC; `data` is the range of the data.
+    /// Chooses ticks that fit in `width` pixels, on the clocks of a zone or in UTC; `data` is the
+    /// range of the data.
     pub(super) fn new(
         times: Range<i64>,
         data: (i64, i64),

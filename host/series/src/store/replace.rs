@@ -30,9 +30,9 @@ struct Source<'a> {
     column: &'a Column,
 }
 
-/// The new records of all blocks in `affected` (for each series its id, and its buckets by archive),
-/// made from the computed results and the `old` records; `None` if a record cannot be read or the
-/// results do not match the policy.
+/// The new records of all blocks in `affected` (for each series its id, and its buckets by
+/// archive), made from the computed results and the `old` records; `None` if a record cannot be
+/// read or the results do not match the policy.
 pub(super) fn replacements(
     policy: &Policy,
     resampled: &Resampled,

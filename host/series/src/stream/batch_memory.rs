@@ -2,11 +2,13 @@
 
 use crate::{Calendar, Granularity, Resample};
 
-/// Bytes of a point that is gathered: time, value, series, and the same once more while they are put in order.
+/// Bytes of a point that is gathered: time, value, series, and the same once more while they are
+/// put in order.
 pub(super) const GATHERED: u64 = 48;
 /// Bytes of a point in a batch.
 const IN_BATCH: u64 = 16;
-/// Bytes that an engine takes for a point: in order, without duplicates, differences, sorted values, marks.
+/// Bytes that an engine takes for a point: in order, without duplicates, differences, sorted
+/// values, marks.
 const IN_ENGINE: u64 = 80;
 /// Most points of a batch: engines count them with 32 bits, signs apart.
 const MAX_POINTS: u64 = (1 << 31) - 1;

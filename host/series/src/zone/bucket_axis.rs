@@ -1,9 +1,9 @@
 //! The axis on which buckets of local time have a fixed length.
 //!
-//! Engines assign points to buckets of a fixed length since 1970, or of the calendar, without zones.
-//! Times are therefore mapped to an axis on which such buckets are those of local time: strictly
-//! increasing, so that the order of points, duplicates, differences of neighbours and every
-//! aggregate are those of the points themselves. Starts of buckets are mapped back.
+//! Engines assign points to buckets of a fixed length since 1970, or of the calendar, without
+//! zones. Times are therefore mapped to an axis on which such buckets are those of local time:
+//! strictly increasing, so that the order of points, duplicates, differences of neighbours and
+//! every aggregate are those of the points themselves. Starts of buckets are mapped back.
 
 use super::{Moments, SECOND, Zone};
 use crate::Granularity;

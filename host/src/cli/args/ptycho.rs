@@ -148,11 +148,13 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or
-    /// .xml of an EMPAD, .tif, .npy, .npz) with --positions or --raster
+    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, HDF5 with a recipe that names its
+    /// datasets, or frames alone (.mib, .raw or .xml of an EMPAD, .tif, .npy, .npz) with --positions
+    /// or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Recipe (TOML) from which the [data] options, the number of probe modes and the precision are taken
+    /// Recipe (TOML) from which the [data] options, the number of probe modes and the precision are
+    /// taken
     #[arg(long, value_name = "R.toml")]
     pub(crate) recipe: Option<PathBuf>,
     /// Set one recipe option, such as data.swap_axes=true
@@ -160,7 +162,8 @@ pub(crate) struct InfoArgs {
     pub(crate) set: Vec<String>,
     #[command(flatten)]
     pub(crate) scan: ScanArgs,
-    /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the recipe]
+    /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the
+    /// recipe]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) probe_modes: Option<usize>,
     #[command(flatten)]
@@ -175,16 +178,19 @@ pub(crate) struct InfoArgs {
     /// Its floating-point precision [default: f32, or as in the recipe]
     #[arg(long, value_enum)]
     pub(crate) precision: Option<PrecisionArg>,
-    /// Its engine and iterations, such as lsqml:200; repeat for several [default: auto, or as in the recipe]
+    /// Its engine and iterations, such as lsqml:200; repeat for several [default: auto, or as in
+    /// the recipe]
     #[arg(long, value_name = "NAME:N")]
     pub(crate) engine: Vec<String>,
-    /// Device memory that it may take, such as 500M or 2GiB; says how a larger scan would travel to the GPU
+    /// Device memory that it may take, such as 500M or 2GiB; says how a larger scan would travel to
+    /// the GPU
     #[arg(long, value_name = "SIZE")]
     pub(crate) device_memory: Option<String>,
     /// Host memory that it may take, such as 4GiB [default: what is available]
     #[arg(long, value_name = "SIZE")]
     pub(crate) host_memory: Option<String>,
-    /// Folder for a temporary file of the counts, if they need more; without it such a scan is refused
+    /// Folder for a temporary file of the counts, if they need more; without it such a scan is
+    /// refused
     #[arg(long, value_name = "FOLDER")]
     pub(crate) scratch: Option<PathBuf>,
     /// HTML file for the mean pattern with its mask and centre, the positions, and what is printed
@@ -197,8 +203,9 @@ pub(crate) struct InfoArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReconstructArgs {
-    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or
-    /// .xml of an EMPAD, .tif, .npy, .npz) with --positions or --raster
+    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, HDF5 with a recipe that names its
+    /// datasets, or frames alone (.mib, .raw or .xml of an EMPAD, .tif, .npy, .npz) with --positions
+    /// or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Result file to write (HDF5); pictures are written beside it
@@ -210,15 +217,16 @@ pub(crate) struct ReconstructArgs {
     /// Try first which flip or swap of the positions fits the frames, and reconstruct with it
     #[arg(long, help_heading = "What to compute", conflicts_with = "coarse")]
     pub(crate) find_orientation: bool,
-    /// Search first for the angle between the axes of scan and detector, and for the sense of the axes, from the centres of mass of the
-    /// frames and from trials, and reconstruct with it
+    /// Search first for the angle between the axes of scan and detector, and for the sense of the
+    /// axes, from the centres of mass of the frames and from trials, and reconstruct with it
     #[arg(
         long,
         help_heading = "What to compute",
         conflicts_with_all = ["coarse", "find_orientation"]
     )]
     pub(crate) find_rotation: bool,
-    /// Reconstruct with larger object pixels first, by these factors, such as 4,2,1: each result is the start of the next
+    /// Reconstruct with larger object pixels first, by these factors, such as 4,2,1: each result is
+    /// the start of the next
     #[arg(
         long,
         value_name = "FACTORS",
@@ -339,15 +347,16 @@ pub(crate) struct ReconstructArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "What to compute")]
 pub(crate) struct RecipeArgs {
-    /// Engine (dm, raar, ap, ml, lsqml, epie, rpie) and iterations; repeat to run several in order. auto: trials choose
-    /// engines, probe modes, refinements and regulariser by R_free [default: auto, or as in the recipe; resolution:
-    /// dm:100 raar:50]
+    /// Engine (dm, raar, ap, ml, lsqml, epie, rpie) and iterations; repeat to run several in order.
+    /// auto: trials choose engines, probe modes, refinements and regulariser by R_free [default:
+    /// auto, or as in the recipe; resolution: dm:100 raar:50]
     #[arg(long, value_name = "NAME:N")]
     pub(crate) engine: Vec<String>,
     /// Recipe with all options of the run (TOML); the recipe stored in a result repeats that run
     #[arg(long, value_name = "R.toml")]
     pub(crate) recipe: Option<PathBuf>,
-    /// Set one recipe option, such as dm.alpha=0.9, or probe.source=gaussian and probe.waist_radius=300e-9
+    /// Set one recipe option, such as dm.alpha=0.9, or probe.source=gaussian and
+    /// probe.waist_radius=300e-9
     #[arg(long, value_name = "OPTION=VALUE")]
     pub(crate) set: Vec<String>,
     #[command(flatten)]
@@ -366,8 +375,8 @@ pub(crate) struct RecipeArgs {
     pub(crate) probe_modes: Option<usize>,
     #[command(flatten)]
     pub(crate) layers: LayerArgs,
-    /// Variations of the first probe mode from frame to frame (orthogonal probe relaxation), 1 to 16, for a beam that drifts; lsqml,
-    /// rpie and epie find them [default: 0]
+    /// Variations of the first probe mode from frame to frame (orthogonal probe relaxation), 1 to
+    /// 16, for a beam that drifts; lsqml, rpie and epie find them [default: 0]
     #[arg(long, value_name = "K")]
     pub(crate) opr_modes: Option<usize>,
     /// Share of each frame's pixels that no update sees, for R_free, such as 0.02
@@ -388,11 +397,12 @@ pub(crate) struct RecipeArgs {
     /// Fit a factor on the intensities of each frame, for beams whose brightness varies
     #[arg(long)]
     pub(crate) fit_frame_scales: bool,
-    /// Start with object, probe, positions and scales of an earlier result, whose frames may have another size
+    /// Start with object, probe, positions and scales of an earlier result, whose frames may have
+    /// another size
     #[arg(long, value_name = "RESULT.h5")]
     pub(crate) start: Option<PathBuf>,
-    /// Start with this object, a complex image (row, column): a .npy file, or a dataset of an HDF5 file, by default that of a
-    /// result
+    /// Start with this object, a complex image (row, column): a .npy file, or a dataset of an HDF5
+    /// file, by default that of a result
     #[arg(long, value_name = "FILE[:/DATASET]", conflicts_with = "start")]
     pub(crate) start_object: Option<String>,
     /// Floating-point precision on the CPU [default: f32]
@@ -416,15 +426,17 @@ pub(crate) struct ComputeArgs {
     /// GPU numbers (0,2,3), or all, which divide the frames [default: one GPU]
     #[arg(long, value_name = "LIST|all", conflicts_with = "device")]
     pub(crate) devices: Option<String>,
-    /// Most device memory that the run may take, such as 500M or 2GiB: counts and exit waves that need more stay
-    /// in host memory, and blocks of frames travel to the GPU [default: what is free]
+    /// Most device memory that the run may take, such as 500M or 2GiB: counts and exit waves that
+    /// need more stay in host memory, and blocks of frames travel to the GPU [default: what is
+    /// free]
     #[arg(long, value_name = "SIZE")]
     pub(crate) device_memory: Option<String>,
-    /// Most host memory that the run may take, such as 4GiB: counts that need more are in a temporary file when a GPU
-    /// computes [default: what is available]
+    /// Most host memory that the run may take, such as 4GiB: counts that need more are in a
+    /// temporary file when a GPU computes [default: what is available]
     #[arg(long, value_name = "SIZE")]
     pub(crate) host_memory: Option<String>,
-    /// Folder of that temporary file, best on a fast local drive [default: the folder of the result]
+    /// Folder of that temporary file, best on a fast local drive [default: the folder of the
+    /// result]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) scratch: Option<PathBuf>,
     /// Number of CPU threads [default: all]
@@ -434,8 +446,9 @@ pub(crate) struct ComputeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResolutionArgs {
-    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or
-    /// .xml of an EMPAD, .tif, .npy, .npz) with --positions or --raster
+    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, HDF5 with a recipe that names its
+    /// datasets, or frames alone (.mib, .raw or .xml of an EMPAD, .tif, .npy, .npz) with --positions
+    /// or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Name of the results of the halves, which are written to OUT-half1.h5 and OUT-half2.h5
@@ -444,7 +457,8 @@ pub(crate) struct ResolutionArgs {
 
     #[command(flatten)]
     pub(crate) recipe: RecipeArgs,
-    /// Keep halves that an earlier run of the same command has finished, and resume those that it has begun
+    /// Keep halves that an earlier run of the same command has finished, and resume those that it
+    /// has begun
     #[arg(long, help_heading = "What to compute")]
     pub(crate) resume: bool,
     #[command(flatten)]
@@ -522,6 +536,7 @@ pub(crate) enum StopArg {
     Off,
     /// The next engine starts, or the run ends, when R_free has risen over two times ten iterations
     Auto,
-    /// The same when R_free no longer falls from ten iterations to the next ten (not in dm, raar and ap)
+    /// The same when R_free no longer falls from ten iterations to the next ten (not in dm, raar
+    /// and ap)
     Plateau,
 }

@@ -236,8 +236,8 @@ pub(crate) struct SasFitArgs {
     /// Data files: columns of text, canSAS XML or NXcanSAS; several are fitted together
     #[arg(value_name = "DATA", required = true)]
     pub(crate) data: Vec<PathBuf>,
-    /// Data set of the file, by number from 1 or by title; with several files one for all, or one for
-    /// each, in their order [default: the first]
+    /// Data set of the file, by number from 1 or by title; with several files one for all, or one
+    /// for each, in their order [default: the first]
     #[arg(long, value_name = "N|TITLE", help_heading = "What to compute")]
     pub(crate) select: Vec<String>,
     /// Unit of q if the file does not give one [default: 1/A]

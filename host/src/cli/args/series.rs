@@ -18,7 +18,8 @@ Examples:
       --aggregate mean
   warpstride series ladder")]
 pub(crate) enum SeriesCommand {
-    /// Aggregate points by time buckets: any number of series, granularities and statistics in one pass
+    /// Aggregate points by time buckets: any number of series, granularities and statistics in one
+    /// pass
     #[command(after_help = "\
 Examples:
   warpstride series resample cpu.csv -o minutes.csv
@@ -41,7 +42,8 @@ several points of a series share a timestamp, all of them count, in the order of
 --duplicates says otherwise. rate: aggregates the differences of consecutive values. Inputs larger than memory are processed in parts, with
 bit-identical results.")]
     Resample(Box<ResampleArgs>),
-    /// Aggregate the same points with every kernel version, from the first to the current, and time them
+    /// Aggregate the same points with every kernel version, from the first to the current, and time
+    /// them
     #[command(after_help = "\
 Examples:
   warpstride series ladder
@@ -107,8 +109,8 @@ pub(crate) struct ResampleArgs {
         help_heading = "What to compute"
     )]
     pub(crate) granularity: Vec<String>,
-    /// Aggregates, separated by commas: count, sum, mean, min, max, first, last, nunique, std, median,
-    /// 95pct, each also with the prefix rate:; or all
+    /// Aggregates, separated by commas: count, sum, mean, min, max, first, last, nunique, std,
+    /// median, 95pct, each also with the prefix rate:; or all
     #[arg(
         short,
         long,
@@ -122,15 +124,15 @@ pub(crate) struct ResampleArgs {
     #[arg(long, value_enum, default_value_t = NanArg::Keep, help_heading = "What to compute")]
     pub(crate) nan: NanArg,
 
-    /// Points of one series at the same time: keep them all, use the first or the last in the input, or
-    /// fail
+    /// Points of one series at the same time: keep them all, use the first or the last in the
+    /// input, or fail
     #[arg(long, value_enum, default_value_t = DuplicatesArg::Keep, help_heading = "What to compute")]
     pub(crate) duplicates: DuplicatesArg,
 
     #[command(flatten)]
     pub(crate) backend: BackendArgs,
-    /// Memory for points, engine and results: 500M, 8G; the rest goes to temporary files next to the
-    /// output. The program and fixed buffers add 20 to 50 MB [default: half of the free memory]
+    /// Memory for points, engine and results: 500M, 8G; the rest goes to temporary files next to
+    /// the output. The program and fixed buffers add 20 to 50 MB [default: half of the free memory]
     #[arg(
         long,
         value_name = "SIZE",
@@ -139,8 +141,8 @@ pub(crate) struct ResampleArgs {
     )]
     pub(crate) memory: Option<String>,
 
-    /// The aggregates (series,granularity_s,aggregate,timestamp_ns,value) as CSV or Parquet, by file
-    /// extension; - is CSV on standard output
+    /// The aggregates (series,granularity_s,aggregate,timestamp_ns,value) as CSV or Parquet, by
+    /// file extension; - is CSV on standard output
     #[arg(
         short,
         long,
@@ -190,8 +192,8 @@ pub(crate) struct PointsArgs {
     /// Name of the column that holds the series names
     #[arg(long, value_name = "NAME", help_heading = "What to read")]
     pub(crate) series_column: Option<String>,
-    /// Names of label columns, separated by commas: every combination of their values is a series, named
-    /// host=a,region=eu
+    /// Names of label columns, separated by commas: every combination of their values is a series,
+    /// named host=a,region=eu
     #[arg(
         long,
         value_name = "NAME,…",
@@ -200,16 +202,16 @@ pub(crate) struct PointsArgs {
         help_heading = "What to read"
     )]
     pub(crate) series_columns: Vec<String>,
-    /// Each column but the timestamps is a series, named after the column: one row per time. Empty cells
-    /// are no points
+    /// Each column but the timestamps is a series, named after the column: one row per time. Empty
+    /// cells are no points
     #[arg(
         long,
         conflicts_with_all = ["value_column", "series_column", "series_columns"],
         help_heading = "What to read"
     )]
     pub(crate) wide: bool,
-    /// Names of text columns that do not tell series apart, separated by commas; any other text column
-    /// without an option is an error
+    /// Names of text columns that do not tell series apart, separated by commas; any other text
+    /// column without an option is an error
     #[arg(
         long,
         value_name = "NAME,…",
@@ -220,8 +222,8 @@ pub(crate) struct PointsArgs {
     /// Decimals of values follow a comma, as in 21,5 (CSV)
     #[arg(long, help_heading = "What to read")]
     pub(crate) decimal_comma: bool,
-    /// Values that stand for missing ones, such as -9999, separated by commas: rows or cells with them
-    /// are no points
+    /// Values that stand for missing ones, such as -9999, separated by commas: rows or cells with
+    /// them are no points
     #[arg(
         long,
         value_name = "NUMBER,…",
@@ -234,8 +236,8 @@ pub(crate) struct PointsArgs {
     /// Unit of numeric timestamps; auto infers it from their magnitude
     #[arg(long, value_enum, default_value_t = TimeUnitArg::Auto, help_heading = "What to read")]
     pub(crate) time_unit: TimeUnitArg,
-    /// Format of timestamps: auto, iso, rfc3339, unix, unix-ms, unix-us, unix-ns, or a pattern such as
-    /// '%d.%m.%Y %H:%M:%S' (strftime; %f and %.f are fractions, %z is the offset)
+    /// Format of timestamps: auto, iso, rfc3339, unix, unix-ms, unix-us, unix-ns, or a pattern such
+    /// as '%d.%m.%Y %H:%M:%S' (strftime; %f and %.f are fractions, %z is the offset)
     #[arg(
         long,
         value_name = "FORMAT",
@@ -248,7 +250,8 @@ pub(crate) struct PointsArgs {
     /// IANA time zone, such as Europe/Zurich, of times without an offset [default: UTC]
     #[arg(long, value_name = "ZONE", help_heading = "What to read")]
     pub(crate) timezone: Option<String>,
-    /// Local times that clocks show twice when they are set back: bad rows, or the earlier or later time
+    /// Local times that clocks show twice when they are set back: bad rows, or the earlier or later
+    /// time
     #[arg(
         long,
         value_enum,
@@ -265,8 +268,8 @@ pub(crate) struct PointsArgs {
         help_heading = "What to read"
     )]
     pub(crate) scrape_time: Option<String>,
-    /// Leave out points before this time: ISO 8601 (UTC, or in --timezone), or a number in the unit of --time-unit or of
-    /// the first input
+    /// Leave out points before this time: ISO 8601 (UTC, or in --timezone), or a number in the unit
+    /// of --time-unit or of the first input
     #[arg(
         long,
         value_name = "TIME",

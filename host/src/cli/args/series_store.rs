@@ -27,8 +27,9 @@ pub(crate) struct IngestArgs {
         help_heading = "What to store"
     )]
     pub(crate) batch: usize,
-    /// How far after this computer's clock points may be: 10m, 1h, or none for any time. Later points
-    /// are refused and counted: a single one would move the back window of its series for good
+    /// How far after this computer's clock points may be: 10m, 1h, or none for any time. Later
+    /// points are refused and counted: a single one would move the back window of its series for
+    /// good
     #[arg(
         long,
         value_name = "LENGTH|none",
@@ -94,8 +95,8 @@ pub(crate) struct SeriesQueryArgs {
     /// --timestamps iso [default: UTC]
     #[arg(long, value_name = "ZONE", help_heading = "What to read")]
     pub(crate) timezone: Option<String>,
-    /// Leave out buckets that begin before this time: ISO 8601 (UTC, or in --timezone), or a number whose unit (s, ms, us or
-    /// ns) is inferred from its magnitude
+    /// Leave out buckets that begin before this time: ISO 8601 (UTC, or in --timezone), or a number
+    /// whose unit (s, ms, us or ns) is inferred from its magnitude
     #[arg(
         long,
         value_name = "TIME",
@@ -112,7 +113,8 @@ pub(crate) struct SeriesQueryArgs {
     )]
     pub(crate) end: Option<String>,
 
-    /// Write the buckets as CSV or Parquet, by file extension; - is CSV on standard output [default: -]
+    /// Write the buckets as CSV or Parquet, by file extension; - is CSV on standard output
+    /// [default: -]
     #[arg(
         short,
         long,

@@ -205,7 +205,8 @@ impl GroupRequest {
         }
     }
 
-    /// Makes the engine. If that fails in any way on a GPU that `auto` chose, the CPU takes its place.
+    /// Makes the engine. If that fails in any way on a GPU that `auto` chose, the CPU takes its
+    /// place.
     pub(super) fn engine<T: BoxedEngines + Element>(
         &self,
         backend: GroupBackend,

@@ -115,8 +115,8 @@ pub(super) fn csv(norms: &[Norm]) -> String {
         .collect()
 }
 
-/// Every norm whose index is a multiple of a round step, and the last: at most [`MAX_NORMS`]. The step
-/// is the smallest of 1, 2, 5, 10, 20, … for which they are that few.
+/// Every norm whose index is a multiple of a round step, and the last: at most [`MAX_NORMS`]. The
+/// step is the smallest of 1, 2, 5, 10, 20, … for which they are that few.
 fn thinned(norms: &[Norm]) -> Vec<Norm> {
     let last = norms.len().saturating_sub(1);
     let steps = (0..).flat_map(|power| [1, 2, 5].map(|factor: usize| (factor, power)));

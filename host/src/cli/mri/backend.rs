@@ -27,8 +27,8 @@ fn device_count(backend: &DevicesBackend) -> usize {
     }
 }
 
-/// Checks that a run of these sizes fits, with coil maps or without; `host` was available before the samples
-/// were read.
+/// Checks that a run of these sizes fits, with coil maps or without; `host` was available before
+/// the samples were read.
 pub(super) fn fitting(
     backend: DevicesBackend,
     sizes: &MemorySizes,
@@ -39,7 +39,8 @@ pub(super) fn fitting(
     backend.checked(|kind| Ok(sizes.check(kind, maps, bytes(precision), host)?))
 }
 
-/// Makes the engine with the `plans` of earlier images; `host` was available before the samples were read.
+/// Makes the engine with the `plans` of earlier images; `host` was available before the samples
+/// were read.
 pub(super) fn engine(
     backend: DevicesBackend,
     problem: &Problem,
@@ -67,7 +68,8 @@ pub(super) fn engine(
     )
 }
 
-/// How the coils are divided among several devices, and what follows from it; nothing on one device.
+/// How the coils are divided among several devices, and what follows from it; nothing on one
+/// device.
 pub(super) fn division(backend: &DevicesBackend, problem: &Problem) -> Vec<String> {
     let devices = device_count(backend);
     if devices == 1 {

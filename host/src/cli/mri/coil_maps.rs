@@ -78,8 +78,9 @@ impl CoilMapSource {
         }
     }
 
-    /// Estimates or reads the maps of an image, whose slice has the number `slice`, with the `plans` of earlier images. `file` is the name of the samples in
-    /// messages; arrays from files must fit into `memory`.
+    /// Estimates or reads the maps of an image, whose slice has the number `slice`, with the
+    /// `plans` of earlier images. `file` is the name of the samples in messages; arrays from files
+    /// must fit into `memory`.
     pub(super) fn find(
         &self,
         kspace: &KSpace,

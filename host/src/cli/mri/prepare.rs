@@ -203,8 +203,8 @@ impl ReconstructionOptions {
     }
 
     /// Computes or reads weights, maps and fields; arrays from files must fit into `memory`.
-    /// `coverage` is that of `kspace`, `file` the name of the samples in messages, `slice` the number of the image's slice. What is `shared` with earlier
-    /// images is used again.
+    /// `coverage` is that of `kspace`, `file` the name of the samples in messages, `slice` the
+    /// number of the image's slice. What is `shared` with earlier images is used again.
     pub(super) fn prepare(
         &self,
         kspace: &KSpace,

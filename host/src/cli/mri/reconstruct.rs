@@ -208,9 +208,10 @@ impl Reconstruct {
         Ok(())
     }
 
-    /// Reads the samples and computes the image, or the one with the given index of several, of which it is number
-    /// `number`; `None` if the run was interrupted before its first iteration, and it is not the first. What is `shared` with
-    /// earlier images is not computed, and notes are not printed, again.
+    /// Reads the samples and computes the image, or the one with the given index of several, of
+    /// which it is number `number`; `None` if the run was interrupted before its first iteration,
+    /// and it is not the first. What is `shared` with earlier images is not computed, and notes are
+    /// not printed, again.
     pub(super) fn make(
         &self,
         several: Option<(ImageIndex, &[ImageIndex])>,
@@ -495,8 +496,8 @@ fn with_file_name(file: &str, failure: Failure) -> Failure {
     }
 }
 
-/// Reads the reference, which must have the image's matrix; of as many references as there are images, the one with
-/// this number, from 0.
+/// Reads the reference, which must have the image's matrix; of as many references as there are
+/// images, the one with this number, from 0.
 fn reference(
     path: &Path,
     kspace: &KSpace,

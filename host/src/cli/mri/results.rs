@@ -48,8 +48,8 @@ impl Files {
         cfl::is_cfl(&self.image).then(|| cfl::header_path(&self.image))
     }
 
-    /// Writes the image first, then what is made from it, and enters the files in the summary; returns the text to
-    /// print.
+    /// Writes the image first, then what is made from it, and enters the files in the summary;
+    /// returns the text to print.
     pub(super) fn write(
         &self,
         image: &MriImage,
@@ -112,8 +112,9 @@ impl Files {
         Ok(names)
     }
 
-    /// Writes several images, a picture of each, and what is made from all; enters the files in the summary and returns
-    /// the text to print. `pictures` are the names for the images `planned`, of which the first ones are there.
+    /// Writes several images, a picture of each, and what is made from all; enters the files in the
+    /// summary and returns the text to print. `pictures` are the names for the images `planned`, of
+    /// which the first ones are there.
     pub(super) fn write_images(
         &self,
         images: &[MriImage],

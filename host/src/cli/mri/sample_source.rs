@@ -131,7 +131,8 @@ impl SampleSource {
         several.then(listed).transpose()
     }
 
-    /// Reads the samples of the image that is selected, or of one of several, which must fit into `memory`.
+    /// Reads the samples of the image that is selected, or of one of several, which must fit into
+    /// `memory`.
     pub(super) fn read(
         &self,
         image: Option<ImageIndex>,

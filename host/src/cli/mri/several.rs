@@ -20,8 +20,8 @@ enum Stop {
     Failed(Failure),
 }
 
-/// Computes the images one after the other and writes those that are there at the end, also if a later one cannot be
-/// computed.
+/// Computes the images one after the other and writes those that are there at the end, also if a
+/// later one cannot be computed.
 pub(super) fn run(of: &Reconstruct, planned: &[ImageIndex]) -> Result<(), Failure> {
     let pictures = of.files().check_pictures(planned, of.inputs())?;
     let mut made: Vec<Made> = Vec::new();

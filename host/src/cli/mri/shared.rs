@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 /// Share of the available memory that plans of several images may take.
 const PLANS: u64 = 8;
 
-/// What images of one run have in common: open devices, plans of trajectories, coil maps, and what has been said.
+/// What images of one run have in common: open devices, plans of trajectories, coil maps, and what
+/// has been said.
 #[derive(Default)]
 pub(super) struct Shared {
     /// Notes that have been printed.
@@ -39,8 +40,8 @@ impl Shared {
         self.several
     }
 
-    /// The back end of an image, which is opened once for all of them. Opening a device takes longer than computing a small
-    /// image on it.
+    /// The back end of an image, which is opened once for all of them. Opening a device takes
+    /// longer than computing a small image on it.
     pub(super) fn backend(
         &mut self,
         open: impl FnOnce() -> Result<DevicesBackend, Failure>,

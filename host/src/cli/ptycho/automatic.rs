@@ -1,4 +1,5 @@
-//! The automatic recipe: short reconstructions of a part of the scan that decide the recipe of the run.
+//! The automatic recipe: short reconstructions of a part of the scan that decide the recipe of the
+//! run.
 
 use super::interruption::stops_at_once;
 use super::recipe_arguments::Automatic;
@@ -120,8 +121,8 @@ impl AutomaticSettings<'_> {
         Ok(Chosen::Recipe(Box::new(search.recipe()), report))
     }
 
-    /// Makes a trial; `None` if it was interrupted. Until its first iteration, which a search for a probe may precede, Ctrl-C ends the
-    /// program at once with `stopped`.
+    /// Makes a trial; `None` if it was interrupted. Until its first iteration, which a search for a
+    /// probe may precede, Ctrl-C ends the program at once with `stopped`.
     fn trial(
         &self,
         scan: &Scan,
@@ -148,11 +149,13 @@ impl AutomaticSettings<'_> {
             Err(error) => return failed(format!("start: {error}")),
         };
         let engine = match self.device.engine(scan, &problem, recipe) {
-            // With more modes than the run has at least, or with other engines, there may be too little memory.
+            // With more modes than the run has at least, or with other engines, there may be too
+            // little memory.
             Err(Failure::Failed(why)) if !trial.first => return failed(why),
             engine => engine?,
         };
-        // What would not fit for the whole scan is not tried. GPUs take the frames of larger scans in blocks.
+        // What would not fit for the whole scan is not tried. GPUs take the frames of larger scans
+        // in blocks.
         if engine.setup().backend == "cpu"
             && let Err(error) = self.device.fits_cpu(self.scan, &trial.run)
         {
@@ -221,7 +224,8 @@ pub(super) fn in_trials(so_far: &str) -> String {
     )
 }
 
-/// The recipe by which a trial goes on from another: with the probe of that one, whatever the source of the first was.
+/// The recipe by which a trial goes on from another: with the probe of that one, whatever the
+/// source of the first was.
 fn going_on(recipe: &Recipe) -> Recipe {
     let mut recipe = recipe.clone();
     recipe.probe.source = ProbeSource::Auto;
@@ -276,7 +280,8 @@ fn most_frames(scan: &Scan, template: &Recipe) -> usize {
     frames_of(rows * columns, work(template))
 }
 
-/// Most frames of a trial, if each has this number of pixels and so many times the work of one wave.
+/// Most frames of a trial, if each has this number of pixels and so many times the work of one
+/// wave.
 fn frames_of(pixels: usize, work: usize) -> usize {
     let pixels = pixels.max(1);
     let worked = pixels.saturating_mul(work.max(1));

@@ -21,7 +21,8 @@ type Kind = BackendKind<Vec<CudaDevice>, Vec<EmulatedDevice>>;
 
 /// Engines on the back end that was chosen.
 pub(super) enum Engines {
-    /// The engine of this process, and why GPUs exchange arrays through the memory of their hosts, if several processes do.
+    /// The engine of this process, and why GPUs exchange arrays through the memory of their hosts,
+    /// if several processes do.
     One(Box<dyn Engine>, Option<String>),
     /// Several devices of this process, whose engines are yet to be made.
     Several(Vec<GroupMember>),
@@ -128,7 +129,8 @@ fn peers(
     }
 }
 
-/// Makes the engine, or prepares those of several devices; `host` was available before the scan was read.
+/// Makes the engine, or prepares those of several devices; `host` was available before the scan was
+/// read.
 pub(super) fn engines(
     backend: DevicesBackend,
     problem: &Problem,

@@ -1,5 +1,5 @@
-//! `--voltage`, `--energy`, `--wavelength`, `--distance`, `--pixel-size` and `--pixel-angle`; `--semi-angle`, `--defocus`, `--c3` and
-//! `--astigmatism`.
+//! `--voltage`, `--energy`, `--wavelength`, `--distance`, `--pixel-size` and `--pixel-angle`;
+//! `--semi-angle`, `--defocus`, `--c3` and `--astigmatism`.
 
 use crate::cli::args::{BeamArgs, OpticsArgs};
 use crate::cli::failure::Failure;

@@ -1,4 +1,5 @@
-//! `ptycho reconstruct --coarse 4,2,1`: reconstructions with ever smaller object pixels, each the start of the next.
+//! `ptycho reconstruct --coarse 4,2,1`: reconstructions with ever smaller object pixels, each the
+//! start of the next.
 
 use super::files::{Files, beside, remove};
 use super::recipe_arguments::{names_automatic, sets, with_default_engines};
@@ -14,8 +15,9 @@ use std::path::PathBuf;
 /// Said if no engines are named.
 const NO_TRIALS: &str = "no trials: results with larger pixels may have been fitted to the free pixels by which trials choose; the default engines run";
 
-/// Share of the counts that the middle of the frames must have. Frames that lack light of the beam, not only of the specimen's fine
-/// structure, have no probe that makes them, and their result is a bad start.
+/// Share of the counts that the middle of the frames must have. Frames that lack light of the beam,
+/// not only of the specimen's fine structure, have no probe that makes them, and their result is a
+/// bad start.
 const LEAST_LIGHT: f64 = 0.9;
 
 /// Checked reconstructions, the coarsest first.

@@ -6,8 +6,9 @@ use crate::ranks::threads;
 use std::sync::Arc;
 use std::thread;
 
-/// Calls `each` with every member in a thread of its own, the first one in this thread. If one fails, the others end too;
-/// the failure is that of the first one that did not fail because of another.
+/// Calls `each` with every member in a thread of its own, the first one in this thread. If one
+/// fails, the others end too; the failure is that of the first one that did not fail because of
+/// another.
 pub(super) fn on_all<M: Send>(
     members: Vec<M>,
     each: impl Fn(M, &Ranks) -> Result<(), Failure> + Sync,

@@ -62,8 +62,8 @@ impl Files {
         paths::check(&outputs, inputs)
     }
 
-    /// Refuses a file under the checkpoint's name that a run would overwrite and at last delete, unless
-    /// the run resumes from it.
+    /// Refuses a file under the checkpoint's name that a run would overwrite and at last delete,
+    /// unless the run resumes from it.
     pub(super) fn check_checkpoint(&self, resume: Option<&Path>) -> Result<(), Failure> {
         let path = &self.checkpoint;
         let name = path.display();

@@ -1,4 +1,5 @@
-//! `--find-orientation`: short reconstructions of a part of the scan, one for each orientation of the positions.
+//! `--find-orientation`: short reconstructions of a part of the scan, one for each orientation of
+//! the positions.
 
 use super::interruption::stops_at_once;
 use super::recipe_origin::RecipeOrigin;
@@ -14,7 +15,8 @@ use crate::run::Interrupt;
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
-/// Frames of a trial, and its iterations: of a first search, and of one where the first has found nothing.
+/// Frames of a trial, and its iterations: of a first search, and of one where the first has found
+/// nothing.
 const EFFORTS: [[usize; 2]; 2] = [[100, 20], [200, 30]];
 /// Most pixels of the frames of a trial, if it has [`FEWEST`] frames.
 const PIXELS: usize = 1 << 25;
@@ -22,7 +24,8 @@ const PIXELS: usize = 1 << 25;
 const FEWEST: usize = 48;
 /// Share of free pixels, at least.
 const FREE_PIXELS: f64 = 0.02;
-/// Wavelengths, m, at which X-rays are likely: electrons in microscopes have shorter ones, lasers longer ones.
+/// Wavelengths, m, at which X-rays are likely: electrons in microscopes have shorter ones, lasers
+/// longer ones.
 const X_RAYS: RangeInclusive<f64> = 2e-11..=5e-9;
 
 /// What the trials take from the run.
@@ -39,8 +42,9 @@ pub(super) struct TrialSettings<'a> {
 }
 
 impl TrialSettings<'_> {
-    /// Tries the orientations; `None` if it was interrupted. If no class fits clearly better than the others, they are tried
-    /// once more, with more frames and iterations and with a probe that is searched for.
+    /// Tries the orientations; `None` if it was interrupted. If no class fits clearly better than
+    /// the others, they are tried once more, with more frames and iterations and with a probe that
+    /// is searched for.
     pub(super) fn search(
         &self,
         interrupt: &Interrupt,
@@ -158,7 +162,8 @@ impl TrialSettings<'_> {
         }
     }
 
-    /// What one orientation gives, and whether its twin would start from the same probe; `None` if it was interrupted.
+    /// What one orientation gives, and whether its twin would start from the same probe; `None` if
+    /// it was interrupted.
     pub(super) fn trial(
         &self,
         scan: &Scan,
@@ -168,7 +173,8 @@ impl TrialSettings<'_> {
         if interrupt.requested() {
             return Ok(None);
         }
-        // The search for a probe and the compilation of kernels may take far longer than an iteration.
+        // The search for a probe and the compilation of kernels may take far longer than an
+        // iteration.
         let before_iterations = stops_at_once(self.stopped.clone())?;
         let skipped = |why: String| Ok(Some((TrialResult::Skipped(why), false)));
         let problem = match Problem::prepare(scan, recipe) {

@@ -1,4 +1,5 @@
-//! `--find-rotation`: the angle between scan and detector, from the centres of mass and from short reconstructions.
+//! `--find-rotation`: the angle between scan and detector, from the centres of mass and from short
+//! reconstructions.
 
 use super::find_orientation::TrialSettings;
 use super::interruption::stops_at_once;
@@ -13,8 +14,8 @@ use ndarray::Array3;
 use num_complex::Complex;
 use std::time::Instant;
 
-/// Frames of a trial. Many frames and few iterations: angles far from the right one displace far frames most, and noisy frames that
-/// are fitted longer have an R_free that depends on their noise.
+/// Frames of a trial. Many frames and few iterations: angles far from the right one displace far
+/// frames most, and noisy frames that are fitted longer have an R_free that depends on their noise.
 const FRAMES: usize = 400;
 /// Iterations of a trial.
 const ITERATIONS: usize = 6;

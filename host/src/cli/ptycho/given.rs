@@ -11,7 +11,8 @@ pub(super) fn given_with(remedy: &str) -> String {
     format!("{} {remedy}", quoted(&words))
 }
 
-/// The command with options and values that are missing, as one that reconstructs if it describes the scan.
+/// The command with options and values that are missing, as one that reconstructs if it describes
+/// the scan.
 pub(super) fn given_and_missing(missing: &[(&'static str, String)]) -> String {
     quoted(&completed(given(), missing))
 }

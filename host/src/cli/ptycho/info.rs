@@ -436,7 +436,8 @@ impl ScanInfo {
         self.memory = Some(MemoryInfo::new(estimate, available));
     }
 
-    /// How the counts would be on a GPU of which `limit` bytes may be taken, on a host with memory `host`.
+    /// How the counts would be on a GPU of which `limit` bytes may be taken, on a host with memory
+    /// `host`.
     fn stream(
         &mut self,
         object_shape: [usize; 2],

@@ -5,7 +5,8 @@ use crate::cli::output::complain;
 use crate::cli::processes;
 use crate::run::{Interrupt, NothingToSave};
 
-/// Until the value that is returned is dropped, Ctrl-C ends the program at once, with this sentence.
+/// Until the value that is returned is dropped, Ctrl-C ends the program at once, with this
+/// sentence.
 pub(super) fn stops_at_once(sentence: String) -> Result<NothingToSave, Failure> {
     let say = |sentence: &str| {
         if processes::is_first() {

@@ -1,4 +1,5 @@
-//! The arguments by which frames are prepared: `--transform-frames`, `--centre`, `--bin`, `--dark` and others.
+//! The arguments by which frames are prepared: `--transform-frames`, `--centre`, `--bin`, `--dark`
+//! and others.
 
 use crate::cli::args::PrepareArgs;
 use crate::cli::failure::Failure;

@@ -56,7 +56,8 @@ pub(super) fn resolve(args: &RecipeArgs, origin: &RecipeOrigin) -> Result<Recipe
     finish(recipe, args, origin)
 }
 
-/// The arguments, with the engines that run without trials and some free pixels if neither engines nor a recipe are given.
+/// The arguments, with the engines that run without trials and some free pixels if neither engines
+/// nor a recipe are given.
 pub(super) fn with_default_engines(args: &RecipeArgs) -> RecipeArgs {
     let mut args = args.clone();
     if args.engine.is_empty() && args.recipe.is_none() {
@@ -76,7 +77,8 @@ pub(super) fn with_default_engines(args: &RecipeArgs) -> RecipeArgs {
     args
 }
 
-/// Refuses larger object pixels by `--coarse` in the near field. What else is wrong in the options is said when they are applied.
+/// Refuses larger object pixels by `--coarse` in the near field. What else is wrong in the options
+/// is said when they are applied.
 pub(super) fn check_coarse(args: &RecipeArgs, factors: &[usize]) -> Result<(), Failure> {
     let mut recipe = match &args.recipe {
         None => Recipe::default(),
@@ -103,8 +105,9 @@ pub(super) fn names_automatic(engines: &[String], recipe: Option<&Path>) -> bool
     }
 }
 
-/// Resolves the recipe; if the automatic one is asked for, it is that from which the search starts, and what may be decided.
-/// Without free pixels, or with an earlier result, which may have been fitted to them, nothing can be decided.
+/// Resolves the recipe; if the automatic one is asked for, it is that from which the search starts,
+/// and what may be decided. Without free pixels, or with an earlier result, which may have been
+/// fitted to them, nothing can be decided.
 pub(super) fn resolve_or_automatic(
     args: &RecipeArgs,
     origin: &RecipeOrigin,
@@ -356,7 +359,8 @@ pub(super) fn read_recipe(path: &Path) -> Result<Recipe, Failure> {
     Ok(read_recipe_text(path)?.0)
 }
 
-/// Reads a recipe from a file and checks it; the file's text too, as it says which options are named.
+/// Reads a recipe from a file and checks it; the file's text too, as it says which options are
+/// named.
 fn read_recipe_text(path: &Path) -> Result<(Recipe, String), Failure> {
     let name = path.display();
     let unreadable = |e| Failure::failed(format!("{name}: cannot be read: {e}"));

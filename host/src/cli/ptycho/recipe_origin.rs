@@ -130,7 +130,8 @@ impl RecipeOrigin {
         self.with(scan_arguments::origins(args))
     }
 
-    /// Adds the flags of the model: probe modes, variations of the first one, object modes, fly scans and slices.
+    /// Adds the flags of the model: probe modes, variations of the first one, object modes, fly
+    /// scans and slices.
     pub(super) fn with_model(
         self,
         (probe_modes, opr_modes): (Option<usize>, Option<usize>),
@@ -170,8 +171,9 @@ impl RecipeOrigin {
         self
     }
 
-    /// Refuses an option that has its value from a flag and from `--set`, or from a flag and from `--set` of its table, which replaces
-    /// the table. Which of them counts is not for the program to choose, even if the values are the same.
+    /// Refuses an option that has its value from a flag and from `--set`, or from a flag and from
+    /// `--set` of its table, which replaces the table. Which of them counts is not for the program
+    /// to choose, even if the values are the same.
     ///
     /// # Errors
     /// An error of usage that names both.
@@ -270,14 +272,16 @@ impl RecipeOrigin {
         arguments
     }
 
-    /// The error of positions that define no object. Arguments that scale them are named, if there are any, and those that scale the
-    /// object pixel if no other unit of the positions explains it.
+    /// The error of positions that define no object. Arguments that scale them are named, if there
+    /// are any, and those that scale the object pixel if no other unit of the positions explains
+    /// it.
     fn of_positions(&self, scan: &str, error: &PositionError, remedy: &PositionRemedy) -> Failure {
         let of_unit = matches!(remedy, PositionRemedy::Unit(_));
         let outlying = matches!(remedy, PositionRemedy::Exclude(_));
         let mut likely = self.arguments_of(&OF_POSITIONS);
         let of_pixels = self.arguments_of(&OF_PIXELS);
-        // A unit of the file explains it as well, unlike a voltage, which changes the wavelength little.
+        // A unit of the file explains it as well, unlike a voltage, which changes the wavelength
+        // little.
         if likely.is_empty() && of_unit {
             let lengths: Vec<&str> = (of_pixels.into_iter())
                 .filter(|argument| !argument.contains("voltage"))
@@ -323,7 +327,8 @@ impl RecipeOrigin {
     fn with_scan(&self, option: &str, scan: &str, reason: &str) -> Failure {
         match (self.argument(option), &self.file) {
             (Some((_, argument)), _) => {
-                // Further files of a scan are no option, and an option that names the file itself does so once.
+                // Further files of a scan are no option, and an option that names the file itself
+                // does so once.
                 let further = !argument.starts_with("--");
                 let of_dataset = format!("{scan}:/");
                 let mut words = argument.split(' ');

@@ -271,7 +271,8 @@ impl Reconstruct {
         self.recipe.detector.fits_background()
     }
 
-    /// The run with notes on its recipe: why it is not the automatic one, which larger pixels are left out.
+    /// The run with notes on its recipe: why it is not the automatic one, which larger pixels are
+    /// left out.
     pub(super) fn with_recipe_note(mut self, note: Option<&str>) -> Self {
         self.recipe_note = note.map(str::to_owned).or(self.recipe_note);
         self
@@ -288,8 +289,8 @@ impl Reconstruct {
         &self.recipe_text
     }
 
-    /// Reads the scan, runs the reconstruction and writes the outputs. With several ranks, each of them runs it, and the first
-    /// one writes.
+    /// Reads the scan, runs the reconstruction and writes the outputs. With several ranks, each of
+    /// them runs it, and the first one writes.
     pub(crate) fn run(mut self, ranks: &Ranks) -> Result<(), Failure> {
         let begun = Instant::now();
         threads::start(self.threads)?;
@@ -353,7 +354,8 @@ impl Reconstruct {
         }
     }
 
-    /// Makes the engine. All ranks have opened what they need, and call the same collective operations.
+    /// Makes the engine. All ranks have opened what they need, and call the same collective
+    /// operations.
     fn prepare(&self, opened: Opened, ranks: &Ranks) -> Result<Prepared, Failure> {
         let _part = self.before_iterations()?;
         let Opened {
@@ -554,7 +556,8 @@ impl Reconstruct {
 fn failure(error: RunError, (ranks, processes): (&Ranks, bool)) -> Failure {
     if ranks.size() > 1 && failed_alone(&error) {
         let text = error.to_string();
-        // At once, as what a process has queued on its GPU may wait for others, and they for this one.
+        // At once, as what a process has queued on its GPU may wait for others, and they for this
+        // one.
         if processes {
             end_processes(ranks, &text);
         }

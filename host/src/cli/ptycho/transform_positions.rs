@@ -1,4 +1,5 @@
-//! `--transform-positions`: a list of maps of the positions, and the options of a recipe that it becomes.
+//! `--transform-positions`: a list of maps of the positions, and the options of a recipe that it
+//! becomes.
 
 use crate::cli::failure::Failure;
 use crate::ptycho::{Degrees, Orientation, ReadOptions};
@@ -9,7 +10,8 @@ type Matrix = [[f64; 2]; 2];
 const EXPECTED: &str =
     "swap, flip-rows, flip-columns, rotate=30deg or affine=[a,b,c,d], separated by commas, or none";
 
-/// Puts the maps of `list`, one after the other, in the place of the options of `data` that transform the positions.
+/// Puts the maps of `list`, one after the other, in the place of the options of `data` that
+/// transform the positions.
 ///
 /// # Errors
 /// An error of usage that names the map which is not one.

@@ -160,8 +160,8 @@ impl FitParameters {
         }
     }
 
-    /// Whether a fitted parameter of some parts of a sum or product (`None`: of any other model) multiplies all of the
-    /// intensity.
+    /// Whether a fitted parameter of some parts of a sum or product (`None`: of any other model)
+    /// multiplies all of the intensity.
     fn has_factor(
         &self,
         model: &ModelConfig,

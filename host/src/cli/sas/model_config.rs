@@ -51,8 +51,8 @@ impl TiedValue {
 }
 
 impl ModelConfig {
-    /// Checks the options; `pixels`: in two dimensions. `set` holds the lists of `--set` that apply,
-    /// and `named` further lists that name parameters.
+    /// Checks the options; `pixels`: in two dimensions. `set` holds the lists of `--set` that
+    /// apply, and `named` further lists that name parameters.
     pub(super) fn from_args(
         args: &SasModelArgs,
         set: &[String],

@@ -110,7 +110,8 @@ impl<'a> Summary<'a> {
     }
 }
 
-/// The names of the files of `count` data sets: with several, `fit.csv` is `fit.1.csv`, `fit.2.csv`, ….
+/// The names of the files of `count` data sets: with several, `fit.csv` is `fit.1.csv`,
+/// `fit.2.csv`, ….
 pub(super) fn numbered(path: Option<PathBuf>, count: usize) -> Vec<PathBuf> {
     let Some(path) = path else {
         return Vec::new();

@@ -51,8 +51,8 @@ pub(super) fn values(definition: &Definition, set: &[String]) -> Result<Values, 
     Ok(Values { values, is_set })
 }
 
-/// The lists of `--set` for a data set, by its number from 1 among `count`: `NAME.2=VALUE` applies to
-/// the second one only, and goes before `NAME=VALUE`.
+/// The lists of `--set` for a data set, by its number from 1 among `count`: `NAME.2=VALUE` applies
+/// to the second one only, and goes before `NAME=VALUE`.
 pub(super) fn of_data_set(
     set: &[String],
     number: usize,

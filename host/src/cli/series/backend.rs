@@ -108,8 +108,8 @@ impl Engine for TimedEngine {
     }
 }
 
-/// Whether a batch does not fit into the device's memory. Anything else that goes wrong in the middle of a run is an
-/// error.
+/// Whether a batch does not fit into the device's memory. Anything else that goes wrong in the
+/// middle of a run is an error.
 fn lacks_memory(why: &SeriesError) -> bool {
     matches!(
         why,

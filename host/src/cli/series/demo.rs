@@ -47,8 +47,8 @@ pub(crate) fn demo(demo: &Demo) -> Result<DemoPart, Failure> {
     })
 }
 
-/// A day of points as CSV, one a second and series: a temperature with its daily course, a load with
-/// its peaks, and requests that come in waves.
+/// A day of points as CSV, one a second and series: a temperature with its daily course, a load
+/// with its peaks, and requests that come in waves.
 fn telemetry() -> String {
     const BEGIN: u64 = 1_767_225_600; // 2026-01-01
     const DAY: u32 = 86_400;

@@ -11,7 +11,8 @@ use serde::Serialize;
 /// `--summary`.
 #[derive(Debug, Serialize)]
 pub(super) struct Summary {
-    /// What the summaries of all sciences have. The seconds are those from the first byte to the last.
+    /// What the summaries of all sciences have. The seconds are those from the first byte to the
+    /// last.
     #[serde(flatten)]
     pub(super) record: RunRecord,
     /// Bytes of the inputs.

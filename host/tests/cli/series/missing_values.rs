@@ -1,4 +1,5 @@
-//! Values that stand for missing ones, such as −9999: a note names them, and an option leaves them out.
+//! Values that stand for missing ones, such as −9999: a note names them, and an option leaves them
+//! out.
 
 use super::super::support::TestFolder;
 use super::{Row, resample, rows};

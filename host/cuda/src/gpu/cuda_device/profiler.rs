@@ -9,15 +9,15 @@ use super::super::{ProfileSpan, Result};
 use super::CudaDevice;
 use crate::cuda::{Context, Event, Stream, Timing};
 
-/// How many operations may be pending before their times are read while others are queued. A stream does not hold many
-/// more, so the number of events has a bound.
+/// How many operations may be pending before their times are read while others are queued. A stream
+/// does not hold many more, so the number of events has a bound.
 const MAX_PENDING: usize = 1024;
 
 /// How many times are read together: the host does nothing else meanwhile.
 const READ_TOGETHER: usize = 64;
 
-/// Milliseconds after which a later event becomes the origin. Times are measured in single precision: over a second they
-/// are exact to 0.06 µs.
+/// Milliseconds after which a later event becomes the origin. Times are measured in single
+/// precision: over a second they are exact to 0.06 µs.
 const MAX_FROM_ORIGIN_MS: f64 = 1000.0;
 
 /// An operation that has been queued.
@@ -63,8 +63,9 @@ impl Drop for Paused<'_> {
 }
 
 impl CudaDevice {
-    /// Calls `work`, which queues an operation in the stream, and times the operation if the device is profiled. The
-    /// stream's name is its row in the timeline; `bytes` are those of a copy or a fill.
+    /// Calls `work`, which queues an operation in the stream, and times the operation if the device
+    /// is profiled. The stream's name is its row in the timeline; `bytes` are those of a copy or a
+    /// fill.
     pub(in super::super) fn profiled<R>(
         &self,
         (stream_name, stream): (&'static str, &Stream),
@@ -122,7 +123,8 @@ impl Profiler {
         Ok(())
     }
 
-    /// Times nothing until the returned value is dropped: no event may be recorded while a stream is captured.
+    /// Times nothing until the returned value is dropped: no event may be recorded while a stream
+    /// is captured.
     pub(super) fn pause(&self) -> Paused<'_> {
         Paused {
             profiler: self,

@@ -1,4 +1,5 @@
-//! The passes of a transform, and their results in the emulator against rustfft in double precision.
+//! The passes of a transform, and their results in the emulator against rustfft in double
+//! precision.
 
 use super::*;
 use crate::gpu::EmulatedDevice;
@@ -81,7 +82,8 @@ fn reference(values: &mut [Complex<f64>], shape: &[usize], direction: Direction)
     }
 }
 
-/// Compares a transform with the reference, in place and out of place; the value behind the arrays must not change.
+/// Compares a transform with the reference, in place and out of place; the value behind the arrays
+/// must not change.
 fn check(shape: &[usize], passes: &FftPasses, direction: Direction) {
     let device = EmulatedDevice::new();
     let array: usize = shape.iter().product();

@@ -4,7 +4,8 @@ use super::super::stored::{Stored, StoredNumber};
 use super::Piece;
 use std::ops::Range;
 
-/// Where the numbers of a chunk's part are in the chunk and where they go. Neighbouring axes of which both have everything are one.
+/// Where the numbers of a chunk's part are in the chunk and where they go. Neighbouring axes of
+/// which both have everything are one.
 pub(super) struct Places {
     lengths: Vec<usize>,
     /// Where the part begins, and the shape of the whole: in the chunk (or the part alone).
@@ -14,8 +15,8 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Places of the numbers of `piece`, of a chunk of shape `from` or of the part alone, in a slab of shape `to` that begins at the
-    /// first of `lines` and the first of the other `parts`.
+    /// Places of the numbers of `piece`, of a chunk of shape `from` or of the part alone, in a slab
+    /// of shape `to` that begins at the first of `lines` and the first of the other `parts`.
     pub(super) fn new(
         (chunk, region): &Piece<'_>,
         lines: &Range<usize>,
@@ -70,7 +71,8 @@ impl Places {
         (row, from.zip(to))
     }
 
-    /// Where the only row of numbers, which is all of the slab with `length` numbers, begins in the chunk; `None` if there are several rows.
+    /// Where the only row of numbers, which is all of the slab with `length` numbers, begins in the
+    /// chunk; `None` if there are several rows.
     pub(super) fn only_row(&self, length: usize) -> Option<usize> {
         let (row, mut places) = self.rows();
         let (from, _) = places.next()?;
@@ -98,7 +100,8 @@ impl Places {
     }
 }
 
-/// Where the rows, along the last axis, of a region that begins at `begins` and has `lengths` are in an array of `shape`, in their order.
+/// Where the rows, along the last axis, of a region that begins at `begins` and has `lengths` are
+/// in an array of `shape`, in their order.
 fn rows(begins: &[usize], lengths: &[usize], shape: &[usize]) -> impl Iterator<Item = usize> {
     let outer = lengths.len().saturating_sub(1);
     let count: usize = lengths[..outer].iter().product();

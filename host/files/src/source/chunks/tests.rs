@@ -1,8 +1,10 @@
-//! Numbers of chunks are those of plain datasets and of HDF5's own decoder; damaged chunks are refused.
+//! Numbers of chunks are those of plain datasets and of HDF5's own decoder; damaged chunks are
+//! refused.
 
 use super::*;
 
-/// Every filter, element type and shape of chunks of `tests/data/filtered.h5`, which h5py and hdf5plugin wrote, whole and in part.
+/// Every filter, element type and shape of chunks of `tests/data/filtered.h5`, which h5py and
+/// hdf5plugin wrote, whole and in part.
 #[test]
 fn filtered_numbers_are_those_of_the_plain_datasets() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/filtered.h5");

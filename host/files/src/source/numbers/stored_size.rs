@@ -1,5 +1,6 @@
-//! How much of some numbers files really store. A file of a few bytes can declare any number of them: with chunks that were
-//! never written, with chunks that compress well, or with a virtual dataset that has the same numbers many times.
+//! How much of some numbers files really store. A file of a few bytes can declare any number of
+//! them: with chunks that were never written, with chunks that compress well, or with a virtual
+//! dataset that has the same numbers many times.
 
 use super::super::chunks::Chunks;
 use super::super::{IoError, Source};
@@ -12,8 +13,8 @@ use warpstride_core::system::Bytes;
 
 /// Bytes of numbers in memory that are read whatever files store of them.
 pub const UNJUDGED: u128 = 256 << 20;
-/// Most bytes of numbers for each stored byte. Frames of 512 x 512 pixels with 1000 photons have up to 700, and those without any
-/// up to 1000 with deflate, 250 with LZ4 and 20 000 with Zstandard.
+/// Most bytes of numbers for each stored byte. Frames of 512 x 512 pixels with 1000 photons have up
+/// to 700, and those without any up to 1000 with deflate, 250 with LZ4 and 20 000 with Zstandard.
 pub const GREATEST_RATIO: u128 = 1000;
 /// Bytes of numbers for each stored byte from which on some of them are looked at.
 pub const LOOKED_AT: u128 = 100;
@@ -57,12 +58,12 @@ struct StoredSize<'n> {
     samples: Vec<Sample<'n>>,
 }
 
-/// Refuses numbers of which files store almost nothing: `all` are read together, in the given ranges of every axis, as numbers of
-/// `item` bytes.
+/// Refuses numbers of which files store almost nothing: `all` are read together, in the given
+/// ranges of every axis, as numbers of `item` bytes.
 ///
 /// # Errors
-/// More than half of the numbers were never written, or they are more than 1000 times as large as what is stored of them, or
-/// 100 times and all alike; but 256 MiB of them are always read.
+/// More than half of the numbers were never written, or they are more than 1000 times as large as
+/// what is stored of them, or 100 times and all alike; but 256 MiB of them are always read.
 pub fn check_stored(all: &[(&Numbers<'_>, Vec<Range<usize>>)], item: usize) -> Result<(), IoError> {
     let Some((first, _)) = all.first() else {
         return Ok(());
@@ -103,7 +104,8 @@ pub const RATIO: &str = "at most 1000 bytes of numbers for each stored byte";
 pub const DIFFERENT: &str = "numbers that differ from each other";
 
 impl Numbers<'_> {
-    /// Whether these numbers, and the chunks that they are in, are so few that they are always read.
+    /// Whether these numbers, and the chunks that they are in, are so few that they are always
+    /// read.
     fn is_small(&self, parts: &[Range<usize>], item: usize) -> bool {
         let chunks = match &self.data {
             Data::Here {
@@ -251,7 +253,8 @@ pub fn is_alike(changes: usize, numbers: usize) -> bool {
 }
 
 impl Numbers<'_> {
-    /// Refuses numbers of which the file stores less than a thousandth, if they take more than `unjudged` bytes.
+    /// Refuses numbers of which the file stores less than a thousandth, if they take more than
+    /// `unjudged` bytes.
     ///
     /// # Errors
     /// [`IoError::Unsupported`].
@@ -295,7 +298,8 @@ mod tests {
     use ndarray::Array3;
     use warpstride_core::system::Memory;
 
-    /// What is said of the whole dataset `path` of a file that `make` fills, as numbers of 8 bytes; and the same for a tenth of it.
+    /// What is said of the whole dataset `path` of a file that `make` fills, as numbers of 8 bytes;
+    /// and the same for a tenth of it.
     fn said(make: impl FnOnce(&hdf5::File) -> hdf5::Result<()>) -> [Option<String>; 2] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.h5");

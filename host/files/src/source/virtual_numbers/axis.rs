@@ -17,7 +17,8 @@ pub(super) struct Elements {
 }
 
 impl Elements {
-    /// Those of each axis of a dataset of `shape`; `None` if it has another rank or the numbers are too large.
+    /// Those of each axis of a dataset of `shape`; `None` if it has another rank or the numbers are
+    /// too large.
     pub(super) fn of_selection(selection: &Selection, shape: &[usize]) -> Option<Vec<Self>> {
         match selection {
             Selection::Nothing => None,
@@ -130,7 +131,8 @@ impl Elements {
         }
     }
 
-    /// The range that has the elements of these numbers, at least one, and those of it that are elements, if not all.
+    /// The range that has the elements of these numbers, at least one, and those of it that are
+    /// elements, if not all.
     pub(super) fn block(&self, numbers: &Range<usize>) -> (Range<usize>, Option<Vec<usize>>) {
         let range = self.at(numbers.start)..self.at(numbers.end - 1) + 1;
         let chosen = (range.len() != numbers.len())
@@ -138,7 +140,8 @@ impl Elements {
         (range, chosen)
     }
 
-    /// Parts of `numbers` whose elements follow each other without gaps, in this axis and in `other`.
+    /// Parts of `numbers` whose elements follow each other without gaps, in this axis and in
+    /// `other`.
     pub(super) fn runs(&self, other: &Self, numbers: &Range<usize>) -> Vec<Range<usize>> {
         let end_of_block = |of: &Self, number: usize| {
             if of.stride == of.block {

@@ -131,8 +131,8 @@ fn samples_without_signal_in_the_centre_have_no_maps() {
     assert!(found.maps.iter().all(|s| *s == Complex::default()));
 }
 
-/// All lines of a field of view that is smaller than the object: where its ends fall on one another,
-/// two sets of maps describe the coils, and elsewhere one.
+/// All lines of a field of view that is smaller than the object: where its ends fall on one
+/// another, two sets of maps describe the coils, and elsewhere one.
 #[test]
 fn an_object_larger_than_the_field_of_view_needs_two_sets() {
     let (side, rows, coils) = (64, 48, 8);
@@ -143,7 +143,8 @@ fn an_object_larger_than_the_field_of_view_needs_two_sets() {
     };
     let truth = simulate(&options).unwrap().truth;
     let grid = Grid::two(rows, side);
-    // Voxel n of a smaller field is the sum of voxels n + 8 and, if it is near an end, n + 56 or n − 40.
+    // Voxel n of a smaller field is the sum of voxels n + 8 and, if it is near an end, n + 56 or n
+    // − 40.
     let mut images = Array2::<Complex<f64>>::zeros((coils, grid.voxels()));
     let mut folded = vec![0; grid.voxels()];
     for row in 0..side {

@@ -1,4 +1,5 @@
-//! Samples and maps in the memory of a device give the image of the same samples and maps on the host.
+//! Samples and maps in the memory of a device give the image of the same samples and maps on the
+//! host.
 
 use super::DeviceArrays;
 use crate::cpu::CpuEngine;

@@ -169,8 +169,8 @@ fn on_devices(
     run(&mut GpuEngine::on_devices(devices.collect(), problem, recipe).expect("devices"))
 }
 
-/// Several devices add the same numbers in another order, and each number of devices has its own bits. The
-/// residuals are relative to |b|², so rounding of single precision is absolute.
+/// Several devices add the same numbers in another order, and each number of devices has its own
+/// bits. The residuals are relative to |b|², so rounding of single precision is absolute.
 #[test]
 fn several_devices_agree_with_one() {
     let plane = problem(Grid::two(7, 6), 3, 40, true);
@@ -288,7 +288,8 @@ fn devices_are_of_one_kind() {
     assert!(GpuEngine::<EmulatedDevice>::on_devices(Vec::new(), &problem, &recipe).is_err());
 }
 
-/// Images of other samples along the same trajectory use its plans, and are the same bits as without them.
+/// Images of other samples along the same trajectory use its plans, and are the same bits as
+/// without them.
 #[test]
 fn plans_are_used_again_and_change_no_bit() {
     let first = problem(Grid::two(7, 6), 2, 40, true);

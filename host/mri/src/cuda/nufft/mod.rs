@@ -102,9 +102,9 @@ impl<M: Device> Nufft<M> {
     /// `max_batch` images.
     ///
     /// # Errors
-    /// A tolerance that single precision does not reach, a trajectory or weights of another shape, a
-    /// trajectory with values that are not finite, too many samples, or an error of the device, such
-    /// as a lack of memory.
+    /// A tolerance that single precision does not reach, a trajectory or weights of another shape,
+    /// a trajectory with values that are not finite, too many samples, or an error of the device,
+    /// such as a lack of memory.
     pub fn new(
         device: &M,
         grid: Grid,
@@ -117,7 +117,8 @@ impl<M: Device> Nufft<M> {
         Self::with_plans(device, problem, tolerance, max_batch, &mut Plans::default())
     }
 
-    /// [`Nufft::new`] of a grid, a trajectory and weights, with the sorted points that `plans` may have of them.
+    /// [`Nufft::new`] of a grid, a trajectory and weights, with the sorted points that `plans` may
+    /// have of them.
     pub(crate) fn with_plans(
         device: &M,
         (grid, trajectory, weights): (Grid, ArrayView2<'_, f64>, Option<ArrayView1<'_, f64>>),

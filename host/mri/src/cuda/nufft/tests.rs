@@ -236,7 +236,8 @@ fn wrong_shapes_and_unreachable_tolerances_are_rejected() {
     );
 }
 
-/// The emulator transforms by rustfft, so that only the shapes are tested here. The values: `gpu::kernel_fft`'s tests.
+/// The emulator transforms by rustfft, so that only the shapes are tested here. The values:
+/// `gpu::kernel_fft`'s tests.
 #[test]
 fn the_fine_grids_of_usual_images_have_own_transforms() {
     for voxels in [32, 48, 64, 80, 96, 120, 128, 160, 192, 240, 256] {

@@ -143,7 +143,8 @@ pub(super) fn readouts(dimensions: &[usize; DIMENSIONS]) -> usize {
 }
 
 impl Blocks {
-    /// The blocks of the image that `select` chooses, whose samples fit into `memory`, and the readouts of others.
+    /// The blocks of the image that `select` chooses, whose samples fit into `memory`, and the
+    /// readouts of others.
     pub(super) fn choose(
         samples: &CflFile,
         select: &Selection,
@@ -229,7 +230,8 @@ impl Blocks {
         self.indices.len()
     }
 
-    /// The first element of each block in an array with these dimensions, which may be 1 where all images share it.
+    /// The first element of each block in an array with these dimensions, which may be 1 where all
+    /// images share it.
     pub(super) fn of(&self, dimensions: &[usize; DIMENSIONS]) -> Vec<usize> {
         let first = |index: &[usize; DIMENSIONS]| {
             let sides = dimensions.iter().zip(index);

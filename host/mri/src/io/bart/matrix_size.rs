@@ -54,8 +54,8 @@ impl MatrixSize {
     }
 }
 
-/// The matrix that a trajectory resolves: 2 |k| voxels for the largest |k|, of kx and ky together and of kz; a plane
-/// if kz is 0 everywhere.
+/// The matrix that a trajectory resolves: 2 |k| voxels for the largest |k|, of kx and ky together
+/// and of kz; a plane if kz is 0 everywhere.
 pub(super) fn resolved(
     trajectory: &mut CflFile,
     unit: Option<KUnit>,

@@ -1,7 +1,9 @@
-//! Samples of k-space in BART's arrays: one pair of files with the samples, one with the trajectory.
+//! Samples of k-space in BART's arrays: one pair of files with the samples, one with the
+//! trajectory.
 //!
-//! The samples have the dimensions (1, sample, readout, coil), the trajectory (3, sample, readout), both with further
-//! dimensions for several images. Positions are in cycles per field of view. `docs/formats.md` has the rules.
+//! The samples have the dimensions (1, sample, readout, coil), the trajectory (3, sample, readout),
+//! both with further dimensions for several images. Positions are in cycles per field of view.
+//! `docs/formats.md` has the rules.
 
 mod layout;
 mod matrix_size;
@@ -52,7 +54,8 @@ pub fn images(files: &BartFiles) -> Result<Vec<ImageIndex>, IoError> {
     layout::images(&samples, &files.select)
 }
 
-/// Reads the samples of the image that `files` select, or of one of several, which must fit into `memory`.
+/// Reads the samples of the image that `files` select, or of one of several, which must fit into
+/// `memory`.
 ///
 /// # Errors
 /// An [`IoError`] of one sentence.

@@ -5,8 +5,8 @@ use ndarray::Array2;
 use num_complex::Complex;
 use warpstride_core::text::count;
 
-/// Fewest zeros in a row, of all coils together, that are not measured: one alone may be chance where
-/// values were whole numbers.
+/// Fewest zeros in a row, of all coils together, that are not measured: one alone may be chance
+/// where values were whole numbers.
 const FEWEST: usize = 4;
 
 /// Runs of samples that are 0 in every coil. Those of a few readouts were not transferred; if most

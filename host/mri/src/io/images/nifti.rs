@@ -1,10 +1,12 @@
-//! NIfTI-1 files, as the published header of 348 bytes defines them (R. W. Cox et al., nifti1.h of the NIfTI Data
-//! Format Working Group): voxels as moduli or as complex numbers in single precision.
+//! NIfTI-1 files, as the published header of 348 bytes defines them (R. W. Cox et al., nifti1.h of
+//! the NIfTI Data Format Working Group): voxels as moduli or as complex numbers in single
+//! precision.
 //!
-//! The axes are column, row, slice and image, the first running fastest. Slices of one scan that are images of their
-//! own are stacked along the third axis if they are parallel and equidistant. A file has one position: images that have
-//! others are in files of their own. Positions are in mm in the coordinates of
-//! NIfTI, x to the right, y to the front and z to the head: x and y have the opposite sign of those of ISMRMRD.
+//! The axes are column, row, slice and image, the first running fastest. Slices of one scan that
+//! are images of their own are stacked along the third axis if they are parallel and equidistant. A
+//! file has one position: images that have others are in files of their own. Positions are in mm in
+//! the coordinates of NIfTI, x to the right, y to the front and z to the head: x and y have the
+//! opposite sign of those of ISMRMRD.
 
 use super::write::Written;
 use crate::data::{ImageIndex, MriImage, Placement};
@@ -56,7 +58,8 @@ pub fn is_nifti(path: &Path) -> Option<bool> {
 /// Distance of positions that is rounding, m.
 const NEAR: f64 = 1e-5;
 
-/// Writes `images`, all of one size and sorted, each file atomically: one, or one for each position that images have.
+/// Writes `images`, all of one size and sorted, each file atomically: one, or one for each position
+/// that images have.
 pub(super) fn write(
     path: &Path,
     images: &[MriImage],
@@ -113,7 +116,8 @@ fn beside(path: &Path, part: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// The images of each file: those of one position, in their order. All are in one file if no position is known.
+/// The images of each file: those of one position, in their order. All are in one file if no
+/// position is known.
 fn by_position(images: &[MriImage]) -> Vec<Vec<&MriImage>> {
     let images: Vec<&MriImage> = images.iter().collect();
     let near = |a: &MriImage, b: &MriImage| match (a.placement, b.placement) {
@@ -254,8 +258,8 @@ impl Layout {
     }
 }
 
-/// The number of slices that are images of their own and make a volume together: 1 if there is one only, or if not
-/// every other counter has the same slices.
+/// The number of slices that are images of their own and make a volume together: 1 if there is one
+/// only, or if not every other counter has the same slices.
 fn stacked(images: &[&MriImage]) -> usize {
     let slice = |image: &MriImage| image.index.map(|index| index.slice);
     let rest = |image: &MriImage| {
@@ -283,8 +287,8 @@ fn stacked(images: &[&MriImage]) -> usize {
     }
 }
 
-/// The step from one of `slices` to the next, mm; `None` if they are not parallel and equidistant, or their placement
-/// is not known.
+/// The step from one of `slices` to the next, mm; `None` if they are not parallel and equidistant,
+/// or their placement is not known.
 fn step(slices: &[&MriImage]) -> Option<[f64; 3]> {
     let placed: Option<Vec<Placement>> = slices.iter().map(|image| image.placement).collect();
     let placed = placed?;
@@ -303,8 +307,8 @@ fn step(slices: &[&MriImage]) -> Option<[f64; 3]> {
     (even && most > 0.0).then_some(step)
 }
 
-/// The matrix from indices to mm: voxel ⌊N/2⌋ of each axis lies at the centre of `placement`; along a stack the first
-/// slice does.
+/// The matrix from indices to mm: voxel ⌊N/2⌋ of each axis lies at the centre of `placement`; along
+/// a stack the first slice does.
 fn matrix(
     placement: &Placement,
     voxel: [f64; 3],
@@ -316,7 +320,8 @@ fn matrix(
     let steps = [x.map(|v| v * voxel[0]), y.map(|v| v * voxel[1]), slice];
     let middle = [columns / 2, rows / 2, slices / 2];
     [0, 1, 2].map(|axis| {
-        // To the right and to the front, where the coordinates of DICOM go to the left and to the back.
+        // To the right and to the front, where the coordinates of DICOM go to the left and to the
+        // back.
         let sign = if axis < 2 { -1.0 } else { 1.0 };
         let before = steps
             .iter()
@@ -328,8 +333,9 @@ fn matrix(
     })
 }
 
-/// The rotation of an affine matrix as a quaternion (b, c, d) with a ≥ 0, and the sign of its third axis; `None` if the
-/// axes are not at right angles. The formulas are those of the header's definition.
+/// The rotation of an affine matrix as a quaternion (b, c, d) with a ≥ 0, and the sign of its third
+/// axis; `None` if the axes are not at right angles. The formulas are those of the header's
+/// definition.
 fn quaternion(affine: &[[f64; 4]; 3]) -> Option<([f64; 3], f64)> {
     let mut r = [[0.0; 3]; 3];
     for axis in 0..3 {
@@ -352,7 +358,8 @@ fn quaternion(affine: &[[f64; 4]; 3]) -> Option<([f64; 3], f64)> {
         row[2] *= sign;
     }
     let half = |sum: f64| 0.5 * sum.max(0.0).sqrt();
-    // The largest of the four is computed from the diagonal, the others from sums and differences beside it.
+    // The largest of the four is computed from the diagonal, the others from sums and differences
+    // beside it.
     let squares = [
         1.0 + r[0][0] + r[1][1] + r[2][2],
         1.0 + r[0][0] - r[1][1] - r[2][2],

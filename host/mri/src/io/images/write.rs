@@ -22,8 +22,8 @@ pub struct Written {
     pub notes: Vec<String>,
 }
 
-/// Writes `result` to `path` atomically: as HDF5, or the image alone if the name ends in `.npy` or `.cfl`, which has a
-/// `.hdr` beside it, or as NIfTI if it ends in `.nii` or `.nii.gz`.
+/// Writes `result` to `path` atomically: as HDF5, or the image alone if the name ends in `.npy` or
+/// `.cfl`, which has a `.hdr` beside it, or as NIfTI if it ends in `.nii` or `.nii.gz`.
 ///
 /// # Errors
 /// [`IoError::Write`].
@@ -32,9 +32,10 @@ pub fn write(path: &Path, result: &MriImage) -> Result<(), IoError> {
     write_images(path, images, &[], NiftiValues::default()).map(drop)
 }
 
-/// Like [`write()`], for images of one size, sorted by their index, of the images `planned`: those that are not there
-/// have not been computed, and are 0 in `.cfl`, whose dimensions are those of `planned`. NIfTI files have these values
-/// of voxels, and one position each: images of several positions are in several files, `OUT-slice3.nii` for `OUT.nii`.
+/// Like [`write()`], for images of one size, sorted by their index, of the images `planned`: those
+/// that are not there have not been computed, and are 0 in `.cfl`, whose dimensions are those of
+/// `planned`. NIfTI files have these values of voxels, and one position each: images of several
+/// positions are in several files, `OUT-slice3.nii` for `OUT.nii`.
 ///
 /// # Errors
 /// [`IoError::Write`].
@@ -70,11 +71,12 @@ pub fn write_images(
     })
 }
 
-/// Checks that the images `planned`, each of `matrix` (slices, rows, columns), can be written to `path`.
+/// Checks that the images `planned`, each of `matrix` (slices, rows, columns), can be written to
+/// `path`.
 ///
 /// # Errors
-/// [`IoError::Write`]: a NIfTI file has at most 32 767 voxels or images along an axis, and `.cfl` has an image for every
-/// combination of the counters.
+/// [`IoError::Write`]: a NIfTI file has at most 32 767 voxels or images along an axis, and `.cfl`
+/// has an image for every combination of the counters.
 pub fn check_images(
     path: &Path,
     planned: &[ImageIndex],
@@ -152,7 +154,8 @@ fn write_cfl(path: &Path, images: &[MriImage], planned: &[ImageIndex]) -> Result
     cfl::write(path, &sides, all)
 }
 
-/// The voxels of all images, with an axis of images if they have indices, and one of slices if they are volumes.
+/// The voxels of all images, with an axis of images if they have indices, and one of slices if they
+/// are volumes.
 fn voxels(images: &[MriImage]) -> ArrayD<Complex<f64>> {
     let plain = |image: &MriImage| {
         let view: ArrayD<Complex<f64>> = image.image.clone().into_dyn();

@@ -123,8 +123,9 @@ pub(super) fn assemble(
     })
 }
 
-/// A header with this matrix of the image. The fields of view stay. If the header does not encode z, kz of the trajectory, if it
-/// has one, is in pixels as large as those of x; without one, there are as many partitions as the image has slices.
+/// A header with this matrix of the image. The fields of view stay. If the header does not encode
+/// z, kz of the trajectory, if it has one, is in pixels as large as those of x; without one, there
+/// are as many partitions as the image has slices.
 pub(super) fn with_matrix(
     header: &Header,
     matrix: Option<MatrixSize>,

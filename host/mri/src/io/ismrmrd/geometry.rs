@@ -44,8 +44,8 @@ impl Geometry {
     }
 }
 
-/// The placement that all acquisitions `chosen` have; `None` if the file does not state one. A note says so if they
-/// differ.
+/// The placement that all acquisitions `chosen` have; `None` if the file does not state one. A note
+/// says so if they differ.
 pub(super) fn placement(
     records: &Records<'_>,
     chosen: &[usize],

@@ -24,7 +24,8 @@ impl Space {
         Some(self.field_of_view?[axis] / self.matrix[axis] as f64)
     }
 
-    /// Makes the field of view along z that along x if it is that of a slice, thinner than two pixels; whether it was.
+    /// Makes the field of view along z that along x if it is that of a slice, thinner than two
+    /// pixels; whether it was.
     pub(super) fn thicken(&mut self) -> bool {
         let (Some(pixel), Some(view)) = (self.pixel(0), &mut self.field_of_view) else {
             return false;

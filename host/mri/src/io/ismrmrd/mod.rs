@@ -36,7 +36,8 @@ pub struct ReadOptions {
     pub group: String,
     /// The images to read, if the file holds several.
     pub select: Selection,
-    /// The image among them, where each value of a counter is an image of its own; `None`: the one with the lowest values.
+    /// The image among them, where each value of a counter is an image of its own; `None`: the one
+    /// with the lowest values.
     pub image: Option<ImageIndex>,
     /// Voxels of the image; `None`: those of the header.
     pub matrix: Option<MatrixSize>,

@@ -27,8 +27,8 @@ pub enum Choice {
     One(u16),
     /// All values, each an image of its own.
     All,
-    /// All values, whose samples are joined to one image: for [`Counter::Repetition`] only, which counts measurements
-    /// of the same image.
+    /// All values, whose samples are joined to one image: for [`Counter::Repetition`] only, which
+    /// counts measurements of the same image.
     Combined,
 }
 
@@ -121,8 +121,8 @@ impl fmt::Display for Counter {
 }
 
 impl Selection {
-    /// Parses a selection, for example `slice=all,repetition=2`, or `all` for an image of each value of every counter
-    /// that is not named.
+    /// Parses a selection, for example `slice=all,repetition=2`, or `all` for an image of each
+    /// value of every counter that is not named.
     ///
     /// # Errors
     /// Another syntax, an unknown counter, or a counter named twice.
@@ -151,10 +151,12 @@ impl Selection {
         Ok(read)
     }
 
-    /// The same with the samples of all values of a counter joined to one image; `text` is `repetition`.
+    /// The same with the samples of all values of a counter joined to one image; `text` is
+    /// `repetition`.
     ///
     /// # Errors
-    /// Another counter, because slices, contrasts, phases and sets differ in what they show, or one that is selected.
+    /// Another counter, because slices, contrasts, phases and sets differ in what they show, or one
+    /// that is selected.
     pub fn combine(mut self, text: &str) -> Result<Self, SelectionError> {
         let counter = Counter::Repetition;
         if text != counter.name() {
@@ -182,9 +184,9 @@ impl Selection {
         Counter::ALL.into_iter().any(is_all)
     }
 
-    /// The value of `counter` to read in a file that has values from `low` to `high`, or `None` if the samples of all
-    /// are joined; enters in `notes` what the user should know of it. Of a counter each of whose values is an image of
-    /// its own, that of `image`, or the lowest.
+    /// The value of `counter` to read in a file that has values from `low` to `high`, or `None` if
+    /// the samples of all are joined; enters in `notes` what the user should know of it. Of a
+    /// counter each of whose values is an image of its own, that of `image`, or the lowest.
     pub(in crate::io) fn value(
         &self,
         counter: Counter,

@@ -1,4 +1,5 @@
-//! The arrays of a batch, and the sums over its frames of which the directions of object and probe are made.
+//! The arrays of a batch, and the sums over its frames of which the directions of object and probe
+//! are made.
 
 use crate::cpu::part_sums::{BAND, ObjectPart, ProbePart};
 use crate::cpu::shift::{PointRamps, Scratch, add_shifted_back};
@@ -25,7 +26,8 @@ pub(in crate::cpu) struct Batch<T> {
     pub(in crate::cpu) probes: Vec<Complex<T>>,
     /// χ (frame, wave, row, column).
     pub(in crate::cpu) chi: Vec<Complex<T>>,
-    /// Intensities that the detector measures (frame, column, row), if its background is updated from them.
+    /// Intensities that the detector measures (frame, column, row), if its background is updated
+    /// from them.
     pub(in crate::cpu) measured: Vec<T>,
 }
 
@@ -57,8 +59,9 @@ pub(in crate::cpu) fn advance<T: Real>(
     }
 }
 
-/// Adds Σ conj(S\[P\]) χ, for each layer of the object those of its exit waves, and Σ |S\[P\]|² of `frames` to `sums`, whose
-/// rectangle has their windows; `probes` are (frame, point, mode, row, column), `chi` (frame, wave, row, column).
+/// Adds Σ conj(S\[P\]) χ, for each layer of the object those of its exit waves, and Σ |S\[P\]|² of
+/// `frames` to `sums`, whose rectangle has their windows; `probes` are (frame, point, mode, row,
+/// column), `chi` (frame, wave, row, column).
 pub(in crate::cpu) fn add_object_sums<T: Real>(
     layout: &Layout,
     frames: &[u32],
@@ -94,7 +97,8 @@ pub(in crate::cpu) fn add_object_sums<T: Real>(
     });
 }
 
-/// Divides every layer of `numerators` by the denominator of `weights` plus `extra`; 0 where that is 0.
+/// Divides every layer of `numerators` by the denominator of `weights` plus `extra`; 0 where that
+/// is 0.
 pub(in crate::cpu) fn divide<T: Real>(
     numerators: &mut [Complex<T>],
     weights: &[T],
@@ -123,8 +127,9 @@ pub(in crate::cpu) fn divide<T: Real>(
     }
 }
 
-/// Adds the spectra (mode, column, row) of Σ √c S⁻¹\[conj(O) χ\] and Σ c |O|² (row, column) of the frames, over all layers of the
-/// object, to `sums`; c is each frame's `scale`. `chi` is (frame, wave, row, column).
+/// Adds the spectra (mode, column, row) of Σ √c S⁻¹\[conj(O) χ\] and Σ c |O|² (row, column) of the
+/// frames, over all layers of the object, to `sums`; c is each frame's `scale`. `chi` is (frame,
+/// wave, row, column).
 pub(in crate::cpu) fn add_probe_sums<T: Real>(
     layout: &Layout,
     fft: &TransposedFft2<T>,
@@ -196,7 +201,8 @@ pub(in crate::cpu) fn inverse_layers<T: Real>(
     }
 }
 
-/// Calls `take(pixel, O)` for each pixel of the frame with this corner, O a layer (row, column) of the object.
+/// Calls `take(pixel, O)` for each pixel of the frame with this corner, O a layer (row, column) of
+/// the object.
 pub(in crate::cpu) fn for_each_window_value<T: Real>(
     layout: &Layout,
     corner: [u32; 2],

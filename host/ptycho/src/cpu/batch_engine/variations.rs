@@ -15,7 +15,8 @@ use warpstride_fft::Real;
 
 /// What a batch changes.
 pub(super) struct VariationChanges<T> {
-    /// Steps of the coefficients (frame of the batch, k), whole ones; zeros while the shapes are formed.
+    /// Steps of the coefficients (frame of the batch, k), whole ones; zeros while the shapes are
+    /// formed.
     coefficients: Vec<f64>,
     /// Directions of the shapes (k, row, column).
     shapes: Vec<Complex<T>>,
@@ -34,7 +35,8 @@ pub(super) struct VariationSums<T> {
     pub(super) equations: Vec<(Vec<f64>, Vec<f64>)>,
 }
 
-/// G of the frames of a batch, and what the coefficients' equations need; `equations`: whether they are computed.
+/// G of the frames of a batch, and what the coefficients' equations need; `equations`: whether they
+/// are computed.
 pub(super) fn sums<T: Real>(
     engine: &CpuEngine<T>,
     of: &Variations<T>,

@@ -1,8 +1,9 @@
 //! The step of a projection engine with a detector that blurs or has a background.
 //!
-//! With the intensity I_r = G ∗ Σ|f|² + b of the reflected waves f, e = Σ w (√I_r − a)²/Σ w (a = √I, or the amplitude corrected for the
-//! background), and k as without a detector (1 within the power bound, √(bound/e) beyond it, 0 without one),
-//! f ← f · (1 + (1 − k) G ∗ [w (a/√I_r − 1)]), whose factor is never negative, as G is not.
+//! With the intensity I_r = G ∗ Σ|f|² + b of the reflected waves f, e = Σ w (√I_r − a)²/Σ w (a =
+//! √I, or the amplitude corrected for the background), and k as without a detector (1 within the
+//! power bound, √(bound/e) beyond it, 0 without one), f ← f · (1 + (1 − k) G ∗ [w (a/√I_r − 1)]),
+//! whose factor is never negative, as G is not.
 
 use super::CpuDetector;
 use crate::MAGNITUDE_FLOOR;

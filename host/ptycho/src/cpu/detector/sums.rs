@@ -25,7 +25,8 @@ impl PixelSums {
         }
     }
 
-    /// Adds frames with the measured intensities of the model and the magnitudes of (frame, column, row), in their order.
+    /// Adds frames with the measured intensities of the model and the magnitudes of (frame, column,
+    /// row), in their order.
     pub(in crate::cpu) fn add_frames<'a, T: Real>(
         &mut self,
         detector: &CpuDetector<T>,

@@ -26,7 +26,8 @@ fn detector(shape: [usize; 2], sigmas: [f64; 2]) -> CpuDetector<f64> {
     })
 }
 
-/// ⟨G x, y⟩ = ⟨x, G y⟩ to 1e-12, and G is the blur of the definition, on arrays (column, row); a blur wider than the frame too.
+/// ⟨G x, y⟩ = ⟨x, G y⟩ to 1e-12, and G is the blur of the definition, on arrays (column, row); a
+/// blur wider than the frame too.
 #[test]
 fn the_blur_is_its_definition_and_its_own_adjoint() {
     for (shape, sigmas) in [
@@ -139,7 +140,8 @@ fn a_background_of_two_photons_is_found_by_engines_of_every_kind() {
     }
 }
 
-/// With the known detector every engine explains the frames, up to their noise, and without it none does.
+/// With the known detector every engine explains the frames, up to their noise, and without it none
+/// does.
 #[test]
 fn every_engine_explains_the_frames_with_the_known_detector() {
     for name in EngineName::ALL {
@@ -214,7 +216,8 @@ fn saved_runs_and_ranks_have_the_same_bits() {
     }
 }
 
-/// A frame without counts, a masked one, dead pixels in another place in each frame, one frame, and many iterations.
+/// A frame without counts, a masked one, dead pixels in another place in each frame, one frame, and
+/// many iterations.
 #[test]
 fn nothing_becomes_nan_on_odd_scans() {
     for (fit, frames) in [(Fit::Uniform, 30), (Fit::Pixels, 30), (Fit::Pixels, 1)] {

@@ -1,4 +1,5 @@
-//! The iteration of projection engines: the exit waves, the step of every frame, and the overlap step.
+//! The iteration of projection engines: the exit waves, the step of every frame, and the overlap
+//! step.
 
 use super::{CpuEngine, frames_together};
 use crate::cpu::exact_positions::{self, Shifter};
@@ -53,8 +54,8 @@ impl<T: Real> CpuEngine<T> {
         );
     }
 
-    /// The step of every frame of this rank; the object's sums with it, if that is updated from whole-pixel
-    /// positions.
+    /// The step of every frame of this rank; the object's sums with it, if that is updated from
+    /// whole-pixel positions.
     pub(super) fn project(&mut self, step: &Step) -> (Vec<FrameErrors>, Option<ObjectSums<T>>) {
         let Self {
             ranks,

@@ -1,7 +1,7 @@
 //! Loss and gradients of all frames, a few at a time.
 //!
-//! The object's sums run over the frames of a part in their order, the probe's over groups of them, so no
-//! result depends on how many frames are in memory or on the number of threads or ranks.
+//! The object's sums run over the frames of a part in their order, the probe's over groups of them,
+//! so no result depends on how many frames are in memory or on the number of threads or ranks.
 
 use crate::cpu::batch_engine::sums::{add_object_sums, add_probe_sums, inverse_layers};
 use crate::cpu::detector::{CpuDetector, PixelSums};
@@ -26,7 +26,8 @@ const CHUNK: usize = 64;
 
 /// The objective's gradients and weights.
 pub(in crate::cpu) struct Gradient<T> {
-    /// g_O (layer, row, column) with the regulariser's, and g_P (mode, row, column); 0 where not updated.
+    /// g_O (layer, row, column) with the regulariser's, and g_P (mode, row, column); 0 where not
+    /// updated.
     pub(in crate::cpu) values: Pair<T>,
     /// W = Σ|S\[P\]|² (row, column) on the object.
     pub(in crate::cpu) object_weights: Vec<T>,
@@ -158,7 +159,8 @@ struct Chunk<T> {
     probes: Vec<Complex<T>>,
     /// ξ = F⁻¹\[c_j D f\] (frame, wave, row, column).
     xi: Vec<Complex<T>>,
-    /// Intensities that the detector measures (frame, column, row), if its background is updated from them.
+    /// Intensities that the detector measures (frame, column, row), if its background is updated
+    /// from them.
     measured: Vec<T>,
 }
 
@@ -313,7 +315,8 @@ fn model<'a, T: Real>(
     compared(engine, frame, scratch)
 }
 
-/// Compares the model of a frame, in `scratch.model`, with its counts; writes I_m to `scratch.factor`.
+/// Compares the model of a frame, in `scratch.model`, with its counts; writes I_m to
+/// `scratch.factor`.
 pub(in crate::cpu) fn compared<'a, T: Real>(
     engine: &'a CpuEngine<T>,
     frame: usize,

@@ -1,4 +1,5 @@
-//! A batch of LSQ-ML on the slices of a specimen: each slice has its own direction, all have a common step.
+//! A batch of LSQ-ML on the slices of a specimen: each slice has its own direction, all have a
+//! common step.
 
 use super::{Incident, add_distance_sums, exit_change, incident, slices_of, step_back};
 use crate::cpu::batch_engine::mean_steps;
@@ -150,7 +151,8 @@ fn deviations<T: Real>(
     (batch, errors)
 }
 
-/// Directions of all slices (slice, row, column) and of the probe, and the sums of each distance for each frame.
+/// Directions of all slices (slice, row, column) and of the probe, and the sums of each distance
+/// for each frame.
 type Directions<T> = (
     Option<Vec<Complex<T>>>,
     Option<Vec<Complex<T>>>,
@@ -267,8 +269,9 @@ fn probe_direction<T: Real>(
     Ok(direction)
 }
 
-/// Steps along the directions of all slices together and of the probe: means over the batch of those that are optimal for each
-/// frame, which minimise |χ − α_O a − α_P b|² with the first-order changes a and b of the exit wave.
+/// Steps along the directions of all slices together and of the probe: means over the batch of
+/// those that are optimal for each frame, which minimise |χ − α_O a − α_P b|² with the first-order
+/// changes a and b of the exit wave.
 fn steps<T: Real>(
     engine: &CpuEngine<T>,
     batch: &Batch<T>,

@@ -16,7 +16,8 @@ use num_complex::Complex;
 use rayon::prelude::*;
 use warpstride_fft::Real;
 
-/// Frames in memory together with one slice; a multiple of the groups in which the probe's sums are added.
+/// Frames in memory together with one slice; a multiple of the groups in which the probe's sums are
+/// added.
 const CHUNK: usize = 64;
 /// The same with many slices.
 const SMALLEST: usize = 8;
@@ -81,8 +82,8 @@ fn deviations<T: Real>(
     (xi, found)
 }
 
-/// Gradients at the current slices and probe, and the errors of each frame. The sums of the distances are added to those of the
-/// iteration, with −ξ for χ.
+/// Gradients at the current slices and probe, and the errors of each frame. The sums of the
+/// distances are added to those of the iteration, with −ξ for χ.
 pub(in crate::cpu) fn gradient<T: Real>(
     engine: &mut CpuEngine<T>,
     step: &Step,

@@ -1,5 +1,6 @@
-//! The propagations have their adjoints; every gradient is the derivative of the objective, whose differences are taken in double
-//! precision; slices without distance are their product; runs resume with the same bits; nothing is ever NaN.
+//! The propagations have their adjoints; every gradient is the derivative of the objective, whose
+//! differences are taken in double precision; slices without distance are their product; runs
+//! resume with the same bits; nothing is ever NaN.
 
 use super::*;
 use crate::Ranks;

@@ -186,8 +186,8 @@ fn methods_work_together() {
     assert!(distance < 0.02, "{distance}");
 }
 
-/// A scan whose recorded positions are stretched, turned and sheared, and jitter by half a pixel: the
-/// map is found, the jitter stays.
+/// A scan whose recorded positions are stretched, turned and sheared, and jitter by half a pixel:
+/// the map is found, the jitter stays.
 #[test]
 fn affine_finds_the_map_of_distorted_positions() {
     let (mut problem, exact) = truth(options(&[PositionMethod::Affine]));
@@ -267,8 +267,8 @@ fn the_right_hand_side_is_the_derivative_of_the_error() {
     }
 }
 
-/// Object and probe are reconstructed at the wrong positions and adapt to them, and the map is found
-/// all the same, but for what the rim of the small object leaves open.
+/// Object and probe are reconstructed at the wrong positions and adapt to them, and the map is
+/// found all the same, but for what the rim of the small object leaves open.
 #[test]
 fn affine_finds_the_map_while_object_and_probe_are_reconstructed() {
     let (mut problem, exact) = truth(PositionOptions {

@@ -1,10 +1,11 @@
 //! Momentum that is applied to a tile of the object when a batch comes to it.
 //!
-//! The momentum moves the whole object in each batch, also where the batch has no windows; a pixel there depends on no other value.
-//! So the pixels beyond the tiles under the windows are left alone, each tile counts the batches that it has, and catches up
-//! before χ of a batch with windows over it is computed; after the last batch of an iteration all tiles do. The roundings are the
-//! same, and so are the bits: under the windows of each batch, and at the end of an iteration. Nothing reads the rest of object and velocity between
-//! batches.
+//! The momentum moves the whole object in each batch, also where the batch has no windows; a pixel
+//! there depends on no other value. So the pixels beyond the tiles under the windows are left
+//! alone, each tile counts the batches that it has, and catches up before χ of a batch with windows
+//! over it is computed; after the last batch of an iteration all tiles do. The roundings are the
+//! same, and so are the bits: under the windows of each batch, and at the end of an iteration.
+//! Nothing reads the rest of object and velocity between batches.
 
 use super::{Deferred, Run};
 use crate::cuda::batch::Batch;
@@ -16,12 +17,13 @@ use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{deferred_momentum::PtychoDeferredMomentum, tile_frames::tiles};
 
-/// Object pixels for each multiprocessor below which a pass over all of them takes about as long as two launches: 132 multiprocessors of
-/// an H100 move 32 bytes of each in 12 µs.
+/// Object pixels for each multiprocessor below which a pass over all of them takes about as long as
+/// two launches: 132 multiprocessors of an H100 move 32 bytes of each in 12 µs.
 const PIXELS: usize = 8192;
 
-/// Whether to defer the momentum of an iteration with so many batches: if there is momentum, no regulariser, which needs the whole object,
-/// and each batch has windows over a part of a large object.
+/// Whether to defer the momentum of an iteration with so many batches: if there is momentum, no
+/// regulariser, which needs the whole object, and each batch has windows over a part of a large
+/// object.
 pub(super) fn defers<M: Device>(
     device: &M,
     layout: &Layout,
@@ -83,7 +85,8 @@ impl<M: Device> Run<'_, M> {
         self.apply(step, method, all, None)
     }
 
-    /// Applies the momentum to the tiles under the windows of a batch, which then has its turn, or to all.
+    /// Applies the momentum to the tiles under the windows of a batch, which then has its turn, or
+    /// to all.
     fn apply(
         &mut self,
         step: &Step,

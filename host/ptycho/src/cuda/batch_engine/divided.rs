@@ -1,8 +1,9 @@
-//! Batches whose frames are divided among devices: each computes χ, sums and steps of its own frames; what the sums of all of them are
-//! added to, and the step, is the same everywhere.
+//! Batches whose frames are divided among devices: each computes χ, sums and steps of its own
+//! frames; what the sums of all of them are added to, and the step, is the same everywhere.
 //!
-//! Devices exchange the sums on the probe and on the object under the windows of the batch, and then the sums behind the frames'
-//! steps. Which frames are summed apart does not depend on the number of devices ([`crate::batch_shares`]), so the bits do not.
+//! Devices exchange the sums on the probe and on the object under the windows of the batch, and
+//! then the sums behind the frames' steps. Which frames are summed apart does not depend on the
+//! number of devices ([`crate::batch_shares`]), so the bits do not.
 
 use super::memory::Divided;
 use super::{BatchBuffers, Run};
@@ -54,7 +55,8 @@ impl<M: Device> BatchBuffers<M> {
         Ok(())
     }
 
-    /// Prepares an iteration over `lists` of the frames of the scan, which have windows at `corners`.
+    /// Prepares an iteration over `lists` of the frames of the scan, which have windows at
+    /// `corners`.
     pub(in crate::cuda) fn begin_divided(
         &mut self,
         device: &M,
@@ -120,8 +122,8 @@ fn packed_length(layout: &Layout, bounds: [u32; 4]) -> usize {
 }
 
 impl<M: Device> Run<'_, M> {
-    /// Replaces the sums of a batch by those of all devices, and the largest weights; the sums on the probe are multiplied by
-    /// `scale` then. Does nothing if there is one device.
+    /// Replaces the sums of a batch by those of all devices, and the largest weights; the sums on
+    /// the probe are multiplied by `scale` then. Does nothing if there is one device.
     pub(in crate::cuda) fn add_devices(
         &mut self,
         step: &Step,
@@ -199,7 +201,8 @@ impl<M: Device> Run<'_, M> {
         )
     }
 
-    /// Gets the sums behind the steps of all frames of a batch, in `parts` parts each; does nothing if there is one device.
+    /// Gets the sums behind the steps of all frames of a batch, in `parts` parts each; does nothing
+    /// if there is one device.
     pub(super) fn gather_step_sums(&mut self, batch: Batch, parts: u32) -> Result<()> {
         let BatchBuffers {
             step_sums,

@@ -44,7 +44,8 @@ pub(in crate::cuda) struct BatchBuffers<M: Device> {
     pub(in crate::cuda) whole: usize,
     /// Slices of a batch, for each share as many; 0: the batches are too small for shares.
     pub(super) apart: u32,
-    /// What is exchanged with other devices that have other frames of the batches; none if there are none.
+    /// What is exchanged with other devices that have other frames of the batches; none if there
+    /// are none.
     pub(in crate::cuda) divided: Option<Divided<M>>,
     /// Copies of object and probe of regions; none until they are used.
     pub(super) regions: Option<RegionBuffers<M>>,
@@ -63,7 +64,8 @@ pub(in crate::cuda) struct BatchBuffers<M: Device> {
     pub(in crate::cuda) smoothness: M::Buffer<f32>,
     /// What fused launches need; none if the scan is not one for them.
     pub(in crate::cuda) fused: Option<Fused<M>>,
-    /// (row, column of tiles of the object): batches of the iteration that a tile has, if the momentum is deferred; empty until it is used.
+    /// (row, column of tiles of the object): batches of the iteration that a tile has, if the
+    /// momentum is deferred; empty until it is used.
     pub(super) applied: M::Buffer<u32>,
     /// Momentum of the object; empty until it is used.
     pub(in crate::cuda) object_velocity: M::Buffer<Complex32>,
@@ -72,7 +74,8 @@ pub(in crate::cuda) struct BatchBuffers<M: Device> {
 }
 
 impl<M: Device> BatchBuffers<M> {
-    /// Memory for `size` frames of batches of at most `whole` frames; with `separate` launches, not fused ones.
+    /// Memory for `size` frames of batches of at most `whole` frames; with `separate` launches, not
+    /// fused ones.
     pub(in crate::cuda) fn new(
         device: &M,
         layout: &Layout,
@@ -125,8 +128,8 @@ impl<M: Device> BatchBuffers<M> {
     }
 }
 
-/// Slices of the frames of a batch of `whole` frames on all devices, a quarter of them for each share; 0 for batches that are too small. They do not depend on the
-/// number of devices.
+/// Slices of the frames of a batch of `whole` frames on all devices, a quarter of them for each
+/// share; 0 for batches that are too small. They do not depend on the number of devices.
 fn slices_of_shares(layout: &Layout, whole: usize) -> u32 {
     if whole < SMALLEST {
         return 0;

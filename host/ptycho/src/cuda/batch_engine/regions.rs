@@ -1,7 +1,8 @@
-//! Mirrors cpu/regions.rs: mini-batches of the regions of a scan, each with a copy of object and probe.
+//! Mirrors cpu/regions.rs: mini-batches of the regions of a scan, each with a copy of object and
+//! probe.
 //!
-//! Several devices have whole regions, and meet where copies are merged. A copy takes the place of object and probe in the buffers while
-//! its batches are worked on.
+//! Several devices have whole regions, and meet where copies are merged. A copy takes the place of
+//! object and probe in the buffers while its batches are worked on.
 
 mod copies;
 

@@ -52,7 +52,8 @@ impl Deferred {
         }
     }
 
-    /// When so many batches are `done`, and the next one has the number `next`, which is added to those before.
+    /// When so many batches are `done`, and the next one has the number `next`, which is added to
+    /// those before.
     pub(super) fn at(self, done: u32, next: u32) -> Self {
         Self {
             before: done.wrapping_sub(next),

@@ -1,4 +1,5 @@
-//! Mirrors cpu/batch_engine/variations.rs: changes of the variations of the first probe mode by a batch.
+//! Mirrors cpu/batch_engine/variations.rs: changes of the variations of the first probe mode by a
+//! batch.
 
 use super::Run;
 use crate::Step;

@@ -10,7 +10,8 @@ use warpstride_kernels::ptycho::{
 };
 
 impl<M: Device> DetectorBuffers<M> {
-    /// Writes the intensities that the detector measures of the waves of some frames to `values` (frame, row, column).
+    /// Writes the intensities that the detector measures of the waves of some frames to `values`
+    /// (frame, row, column).
     pub(super) fn measure(
         &mut self,
         device: &M,
@@ -49,7 +50,8 @@ impl<M: Device> DetectorBuffers<M> {
         self.blur(device, elements, adds)
     }
 
-    /// Adds the frames of a batch, whose measured intensities are in `values`, to the sums of the iteration, if it has some.
+    /// Adds the frames of a batch, whose measured intensities are in `values`, to the sums of the
+    /// iteration, if it has some.
     pub(super) fn add_to_sums(
         &mut self,
         device: &M,

@@ -1,5 +1,5 @@
-//! What stages of the engines compute with a detector: deviations of batches and of likelihoods, sums along a line, equations of positions,
-//! the step of projections and metrics.
+//! What stages of the engines compute with a detector: deviations of batches and of likelihoods,
+//! sums along a line, equations of positions, the step of projections and metrics.
 
 use super::{DetectorBuffers, Frames, Source};
 use crate::Coefficients;
@@ -23,7 +23,8 @@ const ALONG: usize = 5;
 const PRODUCTS: usize = 3;
 
 impl<M: Device> DetectorBuffers<M> {
-    /// Writes what the detector measures of the model of a batch, whose waves are `chi`, to `values`.
+    /// Writes what the detector measures of the model of a batch, whose waves are `chi`, to
+    /// `values`.
     fn measure_batch(
         &mut self,
         device: &M,
@@ -50,12 +51,14 @@ impl<M: Device> DetectorBuffers<M> {
         self.measure_batch(device, layout, (buffers, frames), batch)?;
         let of = Frames::of(&frames.order, batch);
         self.add_to_sums(device, layout, buffers, &of)?;
-        // As cpu/detector.rs: the factors of the gradient would be blurred here, and converge more slowly.
+        // As cpu/detector.rs: the factors of the gradient would be blurred here, and converge more
+        // slowly.
         self.compare(device, layout, buffers, &of, true, layout.scale())?;
         self.multiply(device, layout, (buffers, frames), batch, true)
     }
 
-    /// Turns measured intensities in `values` into factors, and computes the metrics of the model, or the errors of reflected waves.
+    /// Turns measured intensities in `values` into factors, and computes the metrics of the model,
+    /// or the errors of reflected waves.
     fn compare(
         &mut self,
         device: &M,
@@ -113,8 +116,8 @@ impl<M: Device> DetectorBuffers<M> {
         )
     }
 
-    /// The losses of a batch for a `noise` as kernels number it, and if `metrics` also what the likelihood asks of its waves, in their
-    /// place, and the frames' metrics.
+    /// The losses of a batch for a `noise` as kernels number it, and if `metrics` also what the
+    /// likelihood asks of its waves, in their place, and the frames' metrics.
     pub(in crate::cuda) fn likelihood(
         &mut self,
         device: &M,
@@ -203,7 +206,8 @@ impl<M: Device> DetectorBuffers<M> {
         )
     }
 
-    /// Equations of positions and scales, of the frames of a batch with their waves and derivatives.
+    /// Equations of positions and scales, of the frames of a batch with their waves and
+    /// derivatives.
     pub(in crate::cuda) fn equations(
         &mut self,
         device: &M,
@@ -293,7 +297,8 @@ impl<M: Device> DetectorBuffers<M> {
         self.compare(device, layout, buffers, of, true, 1.0)
     }
 
-    /// The step of a projection engine and all metrics of the frames, with the waves of the model in `buffers.waves`.
+    /// The step of a projection engine and all metrics of the frames, with the waves of the model
+    /// in `buffers.waves`.
     pub(in crate::cuda) fn project(
         &mut self,
         device: &M,

@@ -1,5 +1,5 @@
-//! Exit waves in blocks of frames: how they begin, and how they change where another kind of step follows. memory.rs has the same for waves that stay on
-//! the device.
+//! Exit waves in blocks of frames: how they begin, and how they change where another kind of step
+//! follows. memory.rs has the same for waves that stay on the device.
 
 use super::GpuEngine;
 use crate::GpuWaves;
@@ -78,7 +78,8 @@ impl<M: Device> GpuEngine<M> {
         Ok(())
     }
 
-    /// Stores the exit waves as `stored`, through the host's memory if that is otherwise than before.
+    /// Stores the exit waves as `stored`, through the host's memory if that is otherwise than
+    /// before.
     fn store_blocks(&mut self, stored: GpuWaves) -> Result<()> {
         let plan = self.buffers.stream.as_ref().map(|stream| stream.plan());
         let (Some(mut old), Some(plan)) = (self.waves.take(), plan) else {

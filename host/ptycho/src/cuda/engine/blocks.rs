@@ -1,4 +1,5 @@
-//! Projections whose exit waves travel to the device in blocks of frames; projection.rs has the same for waves that stay there.
+//! Projections whose exit waves travel to the device in blocks of frames; projection.rs has the
+//! same for waves that stay there.
 
 use super::GpuEngine;
 use crate::Step;

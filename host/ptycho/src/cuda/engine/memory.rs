@@ -8,8 +8,8 @@ use crate::cuda::likelihood::LikelihoodBuffers;
 use crate::cuda::{exact_positions, fourier_projection, packed_waves};
 use warpstride_cuda::gpu::{Device, Direction, Result};
 
-/// The largest shift, in pixels, that fused launches leave out: the phase ramp of such a shift differs from 1 by less than
-/// single precision.
+/// The largest shift, in pixels, that fused launches leave out: the phase ramp of such a shift
+/// differs from 1 by less than single precision.
 const ON_PIXEL: f32 = 1e-8;
 
 impl<M: Device> GpuEngine<M> {
@@ -155,13 +155,15 @@ impl<M: Device> GpuEngine<M> {
         Ok(())
     }
 
-    /// Frees the exit waves and allocates memory for `size` frames of batches of at most `whole` frames.
+    /// Frees the exit waves and allocates memory for `size` frames of batches of at most `whole`
+    /// frames.
     pub(super) fn start_batches(&mut self, size: [usize; 2]) -> Result<()> {
         self.free_projections()?;
         self.start_sums(size)
     }
 
-    /// Allocates memory for `size` frames at a time and for sums over them, unless there is some; of batches of at most `whole` frames, or 0: of none.
+    /// Allocates memory for `size` frames at a time and for sums over them, unless there is some;
+    /// of batches of at most `whole` frames, or 0: of none.
     pub(super) fn start_sums(&mut self, [size, whole]: [usize; 2]) -> Result<()> {
         self.start_frames(size)?;
         let needed = self.frames.as_ref().map_or(1, |f| f.size);
@@ -172,7 +174,8 @@ impl<M: Device> GpuEngine<M> {
             if let Some(frames) = &mut self.frames {
                 frames.epochs.clear();
             }
-            // Fused launches know far fields of thin specimens with one probe and an ideal detector only.
+            // Fused launches know far fields of thin specimens with one probe and an ideal detector
+            // only.
             let separate = self.buffers.propagator.is_near_field()
                 || self.buffers.slices.is_some()
                 || self.buffers.detector.is_some()

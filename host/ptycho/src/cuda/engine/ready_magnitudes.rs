@@ -1,4 +1,5 @@
-//! Magnitudes that are in the memory of the device already: the results have the bits of those that are uploaded.
+//! Magnitudes that are in the memory of the device already: the results have the bits of those that
+//! are uploaded.
 
 use super::GpuEngine;
 use crate::data::{FrameReader, Frames, Scan};

@@ -1,8 +1,9 @@
-//! Steps that several devices do not divide: each of them computes all frames, as a device alone does.
+//! Steps that several devices do not divide: each of them computes all frames, as a device alone
+//! does.
 //!
-//! So they all have the same object and probe afterwards, without an exchange. An engine for all frames takes the place of the one that
-//! has a part of them, which gives up its exit waves; the state goes from one to the other as it goes to a checkpoint and
-//! back.
+//! So they all have the same object and probe afterwards, without an exchange. An engine for all
+//! frames takes the place of the one that has a part of them, which gives up its exit waves; the
+//! state goes from one to the other as it goes to a checkpoint and back.
 
 use super::GpuEngine;
 use crate::method::Method;
@@ -20,7 +21,8 @@ pub(super) struct Undivided {
 /// The mini-batches that devices divide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BatchDivision {
-    /// None, but those of regions: arrays are exchanged through the hosts or between them, which takes longer than to compute them.
+    /// None, but those of regions: arrays are exchanged through the hosts or between them, which
+    /// takes longer than to compute them.
     Never,
     /// Those for which that takes less time than to compute them on each device.
     Gaining,
@@ -41,7 +43,8 @@ impl<M: Device> GpuEngine<M> {
         self
     }
 
-    /// Whether the devices divide the frames of a step: of batches without regions only if all counts are in the devices' memory.
+    /// Whether the devices divide the frames of a step: of batches without regions only if all
+    /// counts are in the devices' memory.
     pub(super) fn divides(&self, step: &Step) -> bool {
         let devices = self.exchange.ranks().size();
         let of_scan = self.layout.scan_frames as usize;
@@ -73,7 +76,8 @@ impl<M: Device> GpuEngine<M> {
             }
     }
 
-    /// Frames of a batch of `lists`, at most `size` each, for which this device needs memory, and frames of a batch of all devices.
+    /// Frames of a batch of `lists`, at most `size` each, for which this device needs memory, and
+    /// frames of a batch of all devices.
     pub(super) fn batch_sizes(&self, size: usize, lists: &[Vec<u32>]) -> [usize; 2] {
         let whole = size.min(self.layout.scan_frames as usize);
         if self.exchange.alone() {
@@ -103,8 +107,8 @@ impl<M: Device> GpuEngine<M> {
     fn start_whole(&mut self, step: &Step) -> Result<(), EngineError> {
         let finished = self.errors(true)?;
         self.finished = finished;
-        // Exit waves are of use to projections only, which are at exact positions then. Every device needs those of all
-        // frames.
+        // Exit waves are of use to projections only, which are at exact positions then. Every
+        // device needs those of all frames.
         let mut state = self.saved_state()?;
         let ranks = self.exchange.ranks().clone();
         if !step.is_projection() {
@@ -115,13 +119,15 @@ impl<M: Device> GpuEngine<M> {
         self.free_projections()?;
         self.free_batches();
         self.likelihood = None;
-        // Memory is not freed while any device has a graph: all of them free theirs before one makes graphs.
+        // Memory is not freed while any device has a graph: all of them free theirs before one
+        // makes graphs.
         ranks.any(false)?;
         let Some(Undivided { problem, stream }) = &mut self.undivided else {
             return Ok(());
         };
         let mut start = problem.clone();
-        // The variations of an earlier result are those of the first engine for all frames; later ones have the present ones.
+        // The variations of an earlier result are those of the first engine for all frames; later
+        // ones have the present ones.
         problem.start_variations = None;
         let (problem, stream) = (&mut start, *stream);
         problem.projects_first = false;

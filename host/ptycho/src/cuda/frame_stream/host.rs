@@ -65,7 +65,8 @@ pub(super) fn parts(frames: &[u32], pixels: usize) -> Vec<Range<usize>> {
 }
 
 impl<M: Device, T: Pod + Send + Sync> Host<M, T> {
-    /// Page-locked memory of `frames` of `pixels` values each, some of which `fill` writes at a time, for blocks of at most `most` frames.
+    /// Page-locked memory of `frames` of `pixels` values each, some of which `fill` writes at a
+    /// time, for blocks of at most `most` frames.
     pub(super) fn copied(
         device: &M,
         [most, pixels, _]: [usize; 3],
@@ -83,7 +84,8 @@ impl<M: Device, T: Pod + Send + Sync> Host<M, T> {
         Self::in_memory(device, [most, pixels], host, small && threads)
     }
 
-    /// The frames in `values`; with `gather`, blocks of frames in many places are put together by other threads.
+    /// The frames in `values`; with `gather`, blocks of frames in many places are put together by
+    /// other threads.
     pub(super) fn in_memory(
         device: &M,
         [most, pixels]: [usize; 2],

@@ -1,4 +1,5 @@
-//! Passes over the blocks of a scan: a block's arrays take the place of those of all frames while it is worked on.
+//! Passes over the blocks of a scan: a block's arrays take the place of those of all frames while
+//! it is worked on.
 
 use super::{Block, FrameStream, Kept, Metrics, Uses};
 use crate::cuda::batch::{Batch, batches};
@@ -21,8 +22,9 @@ pub(in crate::cuda) type PlacedWork<'a, M> =
 pub(in crate::cuda) type BlockWork<'a, M> =
     dyn FnMut(&Layout, &mut Buffers<M>, &mut FrameBuffers<M>, &[Batch]) -> Result<()> + 'a;
 
-/// Puts lists together as long as they have at most `most` frames. What a block has in one pass and in the next is the same only
-/// if it is one list, so `most` is not much more than a list where lists are large.
+/// Puts lists together as long as they have at most `most` frames. What a block has in one pass and
+/// in the next is the same only if it is one list, so `most` is not much more than a list where
+/// lists are large.
 fn blocks(lists: &[Vec<u32>], most: usize) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut first = 0;
@@ -44,8 +46,8 @@ fn blocks(lists: &[Vec<u32>], most: usize) -> Vec<Block> {
 }
 
 impl<M: Device> FrameStream<M> {
-    /// Does `work` on `lists` of frames, which together have all of them, each at most as many as a block: on the layout of a
-    /// block, its arrays and its batches, one block after the other.
+    /// Does `work` on `lists` of frames, which together have all of them, each at most as many as a
+    /// block: on the layout of a block, its arrays and its batches, one block after the other.
     pub(in crate::cuda) fn each(
         &mut self,
         device: &M,
@@ -78,7 +80,8 @@ impl<M: Device> FrameStream<M> {
         )
     }
 
-    /// Does `work` on `blocks` of `lists`, which together have all frames, each block at most as many as the plan says.
+    /// Does `work` on `blocks` of `lists`, which together have all frames, each block at most as
+    /// many as the plan says.
     pub(in crate::cuda) fn run(
         &mut self,
         device: &M,
@@ -188,7 +191,8 @@ impl<M: Device> FrameStream<M> {
         )
     }
 
-    /// Exchanges the arrays of a block of the present pass, with its number if counts are used, and those of all frames.
+    /// Exchanges the arrays of a block of the present pass, with its number if counts are used, and
+    /// those of all frames.
     fn exchange(
         &mut self,
         counts: Option<usize>,

@@ -1,7 +1,9 @@
-//! Blocks of frames that threads beside the engine's read into pieces of page-locked memory, before they are sent.
+//! Blocks of frames that threads beside the engine's read into pieces of page-locked memory, before
+//! they are sent.
 //!
-//! To read a block, or to put it together from frames that are in different places, takes about as long as its work on the
-//! device, and so does queueing a copy for each frame. Here the engine's thread does neither.
+//! To read a block, or to put it together from frames that are in different places, takes about as
+//! long as its work on the device, and so does queueing a copy for each frame. Here the engine's
+//! thread does neither.
 
 use crate::stream_plan::PIECES;
 use bytemuck::Pod;
@@ -43,7 +45,8 @@ pub(super) struct Reader<M: Device, T: Pod + Send + Sync> {
 }
 
 impl<M: Device, T: Pod + Send + Sync> Reader<M, T> {
-    /// Threads that read blocks of at most `most` frames of `pixels` values with `read`; `what` names the memory in errors.
+    /// Threads that read blocks of at most `most` frames of `pixels` values with `read`; `what`
+    /// names the memory in errors.
     pub(super) fn new(
         device: &M,
         what: &'static str,
@@ -70,7 +73,8 @@ impl<M: Device, T: Pod + Send + Sync> Reader<M, T> {
         self.blocks.iter().any(|block| block.frames == frames)
     }
 
-    /// Begins to read the block `frames`, if a piece of memory is free. Waits for the last copy from that piece.
+    /// Begins to read the block `frames`, if a piece of memory is free. Waits for the last copy
+    /// from that piece.
     pub(super) fn begin(&mut self, device: &M, frames: &[u32]) -> Result<()> {
         if self.has(frames) {
             return Ok(());
@@ -94,7 +98,8 @@ impl<M: Device, T: Pod + Send + Sync> Reader<M, T> {
         Ok(())
     }
 
-    /// Waits until the block `frames` has been read, which need not have begun, and queues a copy of it to `buffer`.
+    /// Waits until the block `frames` has been read, which need not have begun, and queues a copy
+    /// of it to `buffer`.
     pub(super) fn send(
         &mut self,
         device: &M,

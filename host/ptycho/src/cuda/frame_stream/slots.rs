@@ -77,8 +77,9 @@ impl<M: Device, T: Pod + Send + Sync> Slots<M, T> {
         self.blocks = blocks.iter().map(|block| block.to_vec()).collect();
     }
 
-    /// The memory that holds block `number` of the pass, for work that is queued from now on; sends the blocks behind it as
-    /// far as there is memory that no earlier one needs, and begins to read those that come then.
+    /// The memory that holds block `number` of the pass, for work that is queued from now on; sends
+    /// the blocks behind it as far as there is memory that no earlier one needs, and begins to read
+    /// those that come then.
     pub(super) fn make_ready(&mut self, device: &M, number: usize) -> Result<&M::Buffer<T>> {
         let ahead = AHEAD.min(self.slots.len().saturating_sub(1));
         for next in number..self.blocks.len().min(number + ahead + 1) {
@@ -109,11 +110,11 @@ impl<M: Device, T: Pod + Send + Sync> Slots<M, T> {
         Err(GpuError::Lost { what: BLOCKS })
     }
 
-    /// Sends block `next` to the slot that is needed last of those that are needed after it, while block `number` is next to be
-    /// worked on.
+    /// Sends block `next` to the slot that is needed last of those that are needed after it, while
+    /// block `number` is next to be worked on.
     fn send(&mut self, device: &M, number: usize, next: usize) -> Result<()> {
-        // Of blocks that this pass does not need again, those that were used first are kept: in the next pass they will
-        // be needed first.
+        // Of blocks that this pass does not need again, those that were used first are kept: in the
+        // next pass they will be needed first.
         let needed = |slot: &Slot<M, T>| slot.block.filter(|block| *block >= number);
         let place = |slot: &Slot<M, T>| needed(slot).map_or((usize::MAX, slot.used), |n| (n, 0));
         let free = self.slots.iter_mut().filter(|slot| place(slot).0 > next);

@@ -41,8 +41,9 @@ impl<M: Device> FrameBuffers<M> {
         self.set_order(device, layout, &self.lists(layout))
     }
 
-    /// Does `work` on `lists` of frames: at once, or on one block after the other if not all counts are on the device; then
-    /// layout, buffers and batches are those of a block ([`crate::cuda::frame_stream::FrameStream::each`]).
+    /// Does `work` on `lists` of frames: at once, or on one block after the other if not all counts
+    /// are on the device; then layout, buffers and batches are those of a block
+    /// ([`crate::cuda::frame_stream::FrameStream::each`]).
     pub(in crate::cuda) fn each(
         &mut self,
         device: &M,

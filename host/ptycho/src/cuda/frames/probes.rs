@@ -45,8 +45,8 @@ impl<M: Device> FrameBuffers<M> {
         self.varies = of.is_some_and(VariationBuffers::in_model);
     }
 
-    /// Computes the spectra of the first layers of `layers`, as many as the probe has; `open` is the
-    /// open gate.
+    /// Computes the spectra of the first layers of `layers`, as many as the probe has; `open` is
+    /// the open gate.
     pub(in crate::cuda) fn transform_layers(
         &mut self,
         device: &M,
@@ -62,8 +62,8 @@ impl<M: Device> FrameBuffers<M> {
         copy_layers(device, open, layers, to)
     }
 
-    /// Shifts the layers whose spectra are `probe_spectra` to every frame of the batch; writes them,
-    /// or their derivatives by the shift (1 rows, 2 columns), to `probes` or to `work`.
+    /// Shifts the layers whose spectra are `probe_spectra` to every frame of the batch; writes
+    /// them, or their derivatives by the shift (1 rows, 2 columns), to `probes` or to `work`.
     pub(in crate::cuda) fn shift(
         &mut self,
         device: &M,
@@ -121,7 +121,8 @@ impl<M: Device> FrameBuffers<M> {
         device.fft(fft, to, Direction::Inverse)
     }
 
-    /// Computes the points of the exposures of all frames, in the order that [`FrameBuffers::all`] has set.
+    /// Computes the points of the exposures of all frames, in the order that [`FrameBuffers::all`]
+    /// has set.
     pub(in crate::cuda) fn set_all_points(
         &mut self,
         device: &M,
@@ -144,7 +145,8 @@ impl<M: Device> FrameBuffers<M> {
         points.set(device, layout, buffers, (&self.order, all), true)
     }
 
-    /// The fractions of all frames in their order, or of the points that [`FrameBuffers::set_all_points`] has computed.
+    /// The fractions of all frames in their order, or of the points that
+    /// [`FrameBuffers::set_all_points`] has computed.
     pub(in crate::cuda) fn between_all<'a>(
         &'a self,
         layout: &Layout,

@@ -1,4 +1,5 @@
-//! Waves of a batch: products with the object, waves on the detector, and what the counts ask of them.
+//! Waves of a batch: products with the object, waves on the detector, and what the counts ask of
+//! them.
 
 use super::FrameBuffers;
 use crate::cuda::batch::Batch;
@@ -24,8 +25,8 @@ impl<M: Device> FrameBuffers<M> {
         self.model_of(device, layout, buffers, batch, false)
     }
 
-    /// Whether all frames of a batch have the same probe, that of the buffers: at whole pixels, without factors and variations of
-    /// the frames.
+    /// Whether all frames of a batch have the same probe, that of the buffers: at whole pixels,
+    /// without factors and variations of the frames.
     pub(in crate::cuda) fn same_probe(&self) -> bool {
         !self.exact && !self.scaled && !self.varies
     }
@@ -57,8 +58,8 @@ impl<M: Device> FrameBuffers<M> {
         propagator.propagate(device, fft, chi, between, Direction::Forward)
     }
 
-    /// Writes what [`Self::model`] writes, but in the near field the spectra of the detector waves: [`Self::model_beside`] needs
-    /// them, and [`Self::finish_model`] makes detector waves of them.
+    /// Writes what [`Self::model`] writes, but in the near field the spectra of the detector waves:
+    /// [`Self::model_beside`] needs them, and [`Self::finish_model`] makes detector waves of them.
     pub(in crate::cuda) fn begin_model(
         &mut self,
         device: &M,
@@ -149,8 +150,9 @@ impl<M: Device> FrameBuffers<M> {
         device.fft(fft, work, Direction::Forward)
     }
 
-    /// Writes the derivatives of the unnormalised detector waves by the frames' rows to `work` or, if `second`, by their columns to
-    /// `more`, from those of the shifted probes in `probes` and the waves of [`Self::begin_model`].
+    /// Writes the derivatives of the unnormalised detector waves by the frames' rows to `work` or,
+    /// if `second`, by their columns to `more`, from those of the shifted probes in `probes` and
+    /// the waves of [`Self::begin_model`].
     pub(in crate::cuda) fn model_beside(
         &mut self,
         device: &M,
@@ -262,7 +264,8 @@ impl<M: Device> FrameBuffers<M> {
     }
 }
 
-/// The fractions of the frames of a batch, or of their points, if they are at their `exact` positions.
+/// The fractions of the frames of a batch, or of their points, if they are at their `exact`
+/// positions.
 pub(in crate::cuda) fn between<'a, M: Device>(
     exact: bool,
     at: &PointView<'a, M>,

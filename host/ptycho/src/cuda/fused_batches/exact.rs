@@ -1,4 +1,5 @@
-//! The launches of a batch at exact positions, and of one with several modes, whose shifts are 0 at whole pixels.
+//! The launches of a batch at exact positions, and of one with several modes, whose shifts are 0 at
+//! whole pixels.
 
 use super::super::batch::Batch;
 use super::super::batch_engine::{BatchBuffers, Run};
@@ -27,8 +28,8 @@ fn items(elements: usize, side: u32, modes: u32) -> usize {
 }
 
 impl<M: Device> Run<'_, M> {
-    /// χ of a batch with the shifted probes, the spectra of what the probe's direction is the sum of, and the metrics of
-    /// the batch's frames.
+    /// χ of a batch with the shifted probes, the spectra of what the probe's direction is the sum
+    /// of, and the metrics of the batch's frames.
     pub(super) fn exact_chi(&mut self, step: &Step, batch: Batch) -> Result<()> {
         let Some(fused) = &mut self.batches.fused else {
             return Ok(());

@@ -24,7 +24,8 @@ pub(in crate::cuda) struct Fused<M: Device> {
 }
 
 impl<M: Device> Fused<M> {
-    /// `None`: the frames do not fit into a block's registers, or the sums of several modes into its shared memory.
+    /// `None`: the frames do not fit into a block's registers, or the sums of several modes into
+    /// its shared memory.
     pub(in crate::cuda) fn new(device: &M, layout: &Layout) -> Result<Option<Self>> {
         let Some(side) = side_of(device, layout).or_else(|| side_of_modes(device, layout)) else {
             return Ok(None);
@@ -54,8 +55,8 @@ pub(in crate::cuda) fn side_of<M: Device>(device: &M, layout: &Layout) -> Option
     (layout.modes == 1 && layout.columns == side && holds).then_some(side)
 }
 
-/// Rows and columns of a frame, if it fits into a block's registers, the sums of its modes into the shared memory, and
-/// there are several.
+/// Rows and columns of a frame, if it fits into a block's registers, the sums of its modes into the
+/// shared memory, and there are several.
 pub(in crate::cuda) fn side_of_modes<M: Device>(device: &M, layout: &Layout) -> Option<u32> {
     let side = layout.rows;
     let holds = holds_modes(side as usize, device.shared_memory());

@@ -1,9 +1,10 @@
-//! A search of fused launches that waits for the device once: β and the step along the direction are computed there, and the
-//! loss at that step is queued before the host knows them. So are the sums behind the gradient there, which take longer
-//! than the host's decision, so that the device does not wait for that.
+//! A search of fused launches that waits for the device once: β and the step along the direction
+//! are computed there, and the loss at that step is queued before the host knows them. So are the
+//! sums behind the gradient there, which take longer than the host's decision, so that the device
+//! does not wait for that.
 //!
-//! What a search queues up to the loss is captured as a graph. Gradients and metrics change places from one iteration to the
-//! next, so there are two graphs that take turns.
+//! What a search queues up to the loss is captured as a graph. Gradients and metrics change places
+//! from one iteration to the next, so there are two graphs that take turns.
 
 use super::{BLOCKS, Found, LikelihoodBuffers, Run, constrains};
 use crate::likelihood::LikelihoodMethod;
@@ -24,7 +25,8 @@ pub(in crate::cuda) struct Captured<M: Device> {
     graph: M::Graph,
 }
 
-/// What the launches of a search depend on, besides the buffers that [`Fused`](super::fused::Fused) has.
+/// What the launches of a search depend on, besides the buffers that [`Fused`](super::fused::Fused)
+/// has.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Key {
     step: Step,
@@ -33,8 +35,9 @@ struct Key {
 }
 
 impl<M: Device> Run<'_, M> {
-    /// Moves object and probe along the direction that follows from the present gradient, so that the objective, `start`
-    /// before, falls; `last` is ⟨g, z⟩ of the last iteration. For fused launches and a gradient that is not smoothed.
+    /// Moves object and probe along the direction that follows from the present gradient, so that
+    /// the objective, `start` before, falls; `last` is ⟨g, z⟩ of the last iteration. For fused
+    /// launches and a gradient that is not smoothed.
     pub(super) fn search_ahead(
         &mut self,
         (step, method): (&Step, &LikelihoodMethod),
@@ -83,8 +86,8 @@ impl<M: Device> Run<'_, M> {
         })
     }
 
-    /// Whether the next iteration goes on from the point that this search finds, as far as the step tells. A regulariser
-    /// needs the weights of this iteration until a step has been taken.
+    /// Whether the next iteration goes on from the point that this search finds, as far as the step
+    /// tells. A regulariser needs the weights of this iteration until a step has been taken.
     fn goes_on_from(&self, step: &Step, method: &LikelihoodMethod) -> bool {
         method.regulariser().is_none()
             && !constrains(step)

@@ -1,11 +1,12 @@
-//! Gradient, loss and line sums in few launches, for scans whose frames a block holds in its registers: 64² or 128²
-//! pixels; and for noise whose step along a line is of second order.
+//! Gradient, loss and line sums in few launches, for scans whose frames a block holds in its
+//! registers: 64² or 128² pixels; and for noise whose step along a line is of second order.
 //!
-//! An iteration transforms every mode of a frame three times (at exact positions six times), if the first step along the
-//! line is taken and nothing is constrained; f and ξ are computed once more after several modes have been made
-//! orthogonal. A launch for the loss of a step also computes what the gradient there
-//! needs, f and ξ of all frames. So if the step is taken, the next iteration begins with them; the metrics of that model
-//! wait in [`Fused`] until then. The sums behind its gradient are queued before the host knows whether the step is taken.
+//! An iteration transforms every mode of a frame three times (at exact positions six times), if the
+//! first step along the line is taken and nothing is constrained; f and ξ are computed once more
+//! after several modes have been made orthogonal. A launch for the loss of a step also computes
+//! what the gradient there needs, f and ξ of all frames. So if the step is taken, the next
+//! iteration begins with them; the metrics of that model wait in [`Fused`] until then. The sums
+//! behind its gradient are queued before the host knows whether the step is taken.
 
 use super::ahead::Captured;
 use super::{Pair, Run, updated};
@@ -23,7 +24,8 @@ use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::batch_sums::PtychoBatchSums;
 
-/// `launch!(device, (noise, side), work, Poisson64 | Poisson128 | Amplitude64 | Amplitude128 { … })`
+/// `launch!(device, (noise, side), work, Poisson64 | Poisson128 | Amplitude64 | Amplitude128 { …
+/// })`
 macro_rules! launch {
     ($device:expr, $which:expr, $work:expr, $a:ident | $b:ident | $c:ident | $d:ident $fields:tt) => {
         match $which {
@@ -71,12 +73,13 @@ pub(in crate::cuda) struct Fused<M: Device> {
     bounds: M::Buffer<[u32; 4]>,
     /// (frame): err_fourier, moved, photon, residual and free of the model of ξ.
     metrics: [M::Buffer<f32>; 5],
-    /// The noise with which f, ξ, the losses and the metrics are those of the present object and probe.
+    /// The noise with which f, ξ, the losses and the metrics are those of the present object and
+    /// probe.
     current: Option<Noise>,
     /// Whether `metrics` have not been given to the run yet.
     metrics_wait: bool,
-    /// What of object and probe has been updated by the step whose sums, those behind gradients and weights, are of the
-    /// present ξ already; `None`: they have not been computed.
+    /// What of object and probe has been updated by the step whose sums, those behind gradients and
+    /// weights, are of the present ξ already; `None`: they have not been computed.
     summed: Option<[bool; 2]>,
     /// The sum of the losses.
     loss: f64,
@@ -133,8 +136,8 @@ impl<M: Device> Fused<M> {
         self.summed = None;
     }
 
-    /// Computes f, ξ, `losses` of the frames and the metrics at the present object and probe; returns the sum of the
-    /// losses.
+    /// Computes f, ξ, `losses` of the frames and the metrics at the present object and probe;
+    /// returns the sum of the losses.
     pub(super) fn loss(
         &mut self,
         on: (&M, &Layout, &M::Fft),
@@ -187,7 +190,8 @@ impl<M: Device> Fused<M> {
         self.loss(on, from, losses, noise)
     }
 
-    /// Gives the metrics of the present model to the run: once, as what they had held is overwritten by the next.
+    /// Gives the metrics of the present model to the run: once, as what they had held is
+    /// overwritten by the next.
     fn give_metrics(&mut self, buffers: &mut Buffers<M>) {
         let Buffers {
             errors,
@@ -208,8 +212,8 @@ impl<M: Device> Fused<M> {
         }
     }
 
-    /// Writes the sums behind the gradients and weights of what `step` updates, and the largest weights, at the present
-    /// object and probe, where `loss` has been computed.
+    /// Writes the sums behind the gradients and weights of what `step` updates, and the largest
+    /// weights, at the present object and probe, where `loss` has been computed.
     fn gradient(
         &mut self,
         (device, layout, probe_fft): (&M, &Layout, &M::Fft),
@@ -266,8 +270,8 @@ impl<M: Device> Fused<M> {
         self.gradient_from(device, probe, probe_fft)
     }
 
-    /// The sums along `direction` of object and probe, where `loss` has been computed: slope, half the second
-    /// derivative, and its part that is never negative.
+    /// The sums along `direction` of object and probe, where `loss` has been computed: slope, half
+    /// the second derivative, and its part that is never negative.
     fn line_sums(
         &mut self,
         on: (&M, &Layout, &M::Fft),
@@ -302,8 +306,8 @@ impl<M: Device> Fused<M> {
 }
 
 impl<M: Device> Run<'_, M> {
-    /// Makes ready for the noise: launches are fused if [`LikelihoodBuffers::fused`](super::LikelihoodBuffers) is there
-    /// afterwards.
+    /// Makes ready for the noise: launches are fused if
+    /// [`LikelihoodBuffers::fused`](super::LikelihoodBuffers) is there afterwards.
     pub(super) fn fuse(&mut self, step: &Step, noise: Noise) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
         let side = side_of(device, layout).or_else(|| side_of_modes(device, layout));
@@ -343,8 +347,8 @@ impl<M: Device> Run<'_, M> {
         }
     }
 
-    /// Gradients and weights at the current object and probe, and the frames' errors; returns the likelihood's part of
-    /// the objective.
+    /// Gradients and weights at the current object and probe, and the frames' errors; returns the
+    /// likelihood's part of the objective.
     pub(super) fn gradient(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<f64> {
         let own = &mut *self.own;
         let loss = match &mut own.fused {
@@ -372,7 +376,8 @@ impl<M: Device> Run<'_, M> {
         }
     }
 
-    /// Queues the sums behind gradients and weights with fused launches, where the loss has been queued.
+    /// Queues the sums behind gradients and weights with fused launches, where the loss has been
+    /// queued.
     fn queue_sums(&mut self, step: &Step) -> Result<()> {
         self.zero_what_stays(step)?;
         let own = &mut *self.own;
@@ -384,8 +389,8 @@ impl<M: Device> Run<'_, M> {
         fused.gradient(on, self.buffers, to, step)
     }
 
-    /// [`Run::queue_sums`] for the next iteration, before the host knows whether the step is taken and that iteration's
-    /// updates are those of `step`.
+    /// [`Run::queue_sums`] for the next iteration, before the host knows whether the step is taken
+    /// and that iteration's updates are those of `step`.
     pub(super) fn queue_sums_ahead(&mut self, step: &Step) -> Result<()> {
         self.queue_sums(step)?;
         if let Some(fused) = &mut self.own.fused {

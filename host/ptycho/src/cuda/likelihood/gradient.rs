@@ -25,8 +25,8 @@ use warpstride_kernels::ptycho::{
 type BatchesWork<'a, M> = dyn FnMut(&mut Run<'_, M>, &[Batch]) -> Result<()> + 'a;
 
 impl<M: Device> Run<'_, M> {
-    /// The sums behind the gradients, weights and the largest of them at the current object and probe, the frames' losses
-    /// and errors, with separate launches.
+    /// The sums behind the gradients, weights and the largest of them at the current object and
+    /// probe, the frames' losses and errors, with separate launches.
     pub(super) fn separate_gradient(
         &mut self,
         step: &Step,
@@ -83,7 +83,8 @@ impl<M: Device> Run<'_, M> {
         Ok(())
     }
 
-    /// The likelihood's part of the objective at the current object and probe, with separate launches.
+    /// The likelihood's part of the objective at the current object and probe, with separate
+    /// launches.
     pub(super) fn separate_loss(&mut self, noise: Noise) -> Result<f64> {
         self.frames
             .transform_probe(self.device, self.buffers, self.probe_fft)?;
@@ -129,7 +130,8 @@ impl<M: Device> Run<'_, M> {
         Ok(losses.iter().sum())
     }
 
-    /// Does `work` on all frames in their order, a batch after the other, and adds up the losses of blocks of frames.
+    /// Does `work` on all frames in their order, a batch after the other, and adds up the losses of
+    /// blocks of frames.
     fn each_batch(
         &mut self,
         metrics: Metrics,
@@ -157,8 +159,8 @@ impl<M: Device> Run<'_, M> {
         Ok(())
     }
 
-    /// Does `work` on the batches of all frames in their order: at once, or on those of one block after the other, whose frames
-    /// are numbered from 0.
+    /// Does `work` on the batches of all frames in their order: at once, or on those of one block
+    /// after the other, whose frames are numbered from 0.
     pub(super) fn each_block(
         &mut self,
         metrics: Metrics,

@@ -16,14 +16,16 @@ use warpstride_kernels::ptycho::{
     line_waves::PtychoLineWaves,
 };
 
-/// What takes the place of the sums of detectors that measure the intensities themselves: a detector, and the squares of slopes.
+/// What takes the place of the sums of detectors that measure the intensities themselves: a
+/// detector, and the squares of slopes.
 type EndOfLine<'a, M> = (
     Option<&'a mut DetectorBuffers<M>>,
     Option<&'a mut SlopeSquares<M>>,
 );
 
 impl<M: Device> Run<'_, M> {
-    /// Sums of the coefficients over the pixels of all frames, along the direction, with separate launches.
+    /// Sums of the coefficients over the pixels of all frames, along the direction, with separate
+    /// launches.
     pub(super) fn separate_line_sums(&mut self, noise: Noise) -> Result<[f64; 9]> {
         let layered = self.layout.object_layers > 1;
         let elements = self.frames.chi.len();
@@ -35,8 +37,8 @@ impl<M: Device> Run<'_, M> {
         }
         let mut total = self.sums_along(noise, &mut None)?;
         if self.buffers.slices.is_some() && noise == Noise::Gaussian {
-            // The nine are those of a polynomial, whose third order is no curvature. As a rule the second is positive, and no other is
-            // needed.
+            // The nine are those of a polynomial, whose third order is no curvature. As a rule the
+            // second is positive, and no other is needed.
             total[3] = if total[2] > 0.0 {
                 total[2]
             } else {

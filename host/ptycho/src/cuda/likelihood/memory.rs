@@ -68,7 +68,8 @@ impl<M: Device> LikelihoodBuffers<M> {
         self.last.is_some().then_some([gradient, direction])
     }
 
-    /// Allocates memory for `size` frames at a time of `most_frames` that are worked on as a scan, and continues a search.
+    /// Allocates memory for `size` frames at a time of `most_frames` that are worked on as a scan,
+    /// and continues a search.
     pub(in crate::cuda) fn new(
         device: &M,
         layout: &Layout,

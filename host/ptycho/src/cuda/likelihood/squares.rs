@@ -1,8 +1,10 @@
-//! Σ ½ w A1² of Gaussian noise along a line in a thick specimen: the part of the curvature that is never negative, of which the first step
-//! is made where the whole curvature is not positive (cpu/multislice/likelihood.rs).
+//! Σ ½ w A1² of Gaussian noise along a line in a thick specimen: the part of the curvature that is
+//! never negative, of which the first step is made where the whole curvature is not positive
+//! (cpu/multislice/likelihood.rs).
 //!
-//! Launches of detectors with blur give it. `ptycho_detector_line` writes the orders A0, A1, A2, 0, 0 of the intensities, which
-//! `ptycho_detector_blur` moves on by three along the axis of the orders; so A1 takes the place of A4, and the last of the nine sums of
+//! Launches of detectors with blur give it. `ptycho_detector_line` writes the orders A0, A1, A2, 0,
+//! 0 of the intensities, which `ptycho_detector_blur` moves on by three along the axis of the
+//! orders; so A1 takes the place of A4, and the last of the nine sums of
 //! `ptycho_detector_line_sums` is ½ w A4².
 
 use crate::cuda::batch::Batch;
@@ -59,7 +61,8 @@ impl<M: Device> SlopeSquares<M> {
         Ok(new)
     }
 
-    /// Writes the sum of each frame of a batch, from its detector waves f, their changes a, and zeros, to the last of its nine `sums`.
+    /// Writes the sum of each frame of a batch, from its detector waves f, their changes a, and
+    /// zeros, to the last of its nine `sums`.
     pub(super) fn sum(
         &mut self,
         device: &M,

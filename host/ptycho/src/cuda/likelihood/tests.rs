@@ -77,7 +77,8 @@ fn a_restored_engine_goes_on_with_the_same_bits() {
     }
 }
 
-/// The restored engine computes the sums behind the gradient that the other one has queued in the iteration before.
+/// The restored engine computes the sums behind the gradient that the other one has queued in the
+/// iteration before.
 #[test]
 fn sums_that_are_queued_ahead_are_those_of_the_next_iteration() {
     let plain = specs().remove(1);

@@ -104,7 +104,8 @@ impl<M: Device> batch_engine::Run<'_, M> {
         finish(device, object, weights, (1, elements), denominator)
     }
 
-    /// The steps that are optimal in the mean of the batch, of all slices together and of the probe.
+    /// The steps that are optimal in the mean of the batch, of all slices together and of the
+    /// probe.
     fn thick_steps(&mut self, step: &Step, batch: Batch) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
         if step.update_probe {

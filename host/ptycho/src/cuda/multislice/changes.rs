@@ -1,5 +1,6 @@
-//! The way of deviations from the last slice to the first, and the first-order changes of waves from the first slice to the last:
-//! what batches and conjugate gradients (cpu/multislice/likelihood.rs) both need.
+//! The way of deviations from the last slice to the first, and the first-order changes of waves
+//! from the first slice to the last: what batches and conjugate gradients
+//! (cpu/multislice/likelihood.rs) both need.
 
 use super::{DistanceSums, Incident, at_slice};
 use crate::cuda::batch::Batch;
@@ -13,8 +14,8 @@ use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{line_waves::PtychoLineWaves, step_sums::PtychoStepSums};
 
-/// Takes χ in `frames.chi` from the last slice to the first, and gives the waves at every slice and χ there to `on_slice`. The sums of
-/// the distances are asked for with this sign.
+/// Takes χ in `frames.chi` from the last slice to the first, and gives the waves at every slice and
+/// χ there to `on_slice`. The sums of the distances are asked for with this sign.
 pub(in crate::cuda) fn backward<M: Device>(
     device: &M,
     layout: &Layout,
@@ -92,7 +93,8 @@ pub(in crate::cuda) fn backward<M: Device>(
     Ok(())
 }
 
-/// What [`backward`] does on each slice: its number, the windows on it with the order of the frames, the waves there, and χ.
+/// What [`backward`] does on each slice: its number, the windows on it with the order of the
+/// frames, the waves there, and χ.
 pub(in crate::cuda) type OnSlice<'a, M> = dyn FnMut(
         usize,
         (
@@ -143,8 +145,9 @@ pub(super) fn exit_sums<M: Device>(
     )
 }
 
-/// The waves f ← f·O and their first-order changes a ← f·δO + a·O from slice to slice, to the last one; a is in `mixed` then, and `change` is scratch
-/// memory. `incident` gives the waves f at a slice; `None`: those that have come from the one before.
+/// The waves f ← f·O and their first-order changes a ← f·δO + a·O from slice to slice, to the last
+/// one; a is in `mixed` then, and `change` is scratch memory. `incident` gives the waves f at a
+/// slice; `None`: those that have come from the one before.
 pub(in crate::cuda) fn linear_changes<M: Device>(
     device: &M,
     layout: &Layout,

@@ -1,4 +1,5 @@
-//! Device memory of a thick specimen: its slices, the waves at them, and the sums of the distances between them.
+//! Device memory of a thick specimen: its slices, the waves at them, and the sums of the distances
+//! between them.
 
 use crate::Problem;
 use crate::cuda::fused_batches::PARTS;
@@ -48,10 +49,12 @@ pub(in crate::cuda) struct ThickWaves<M: Device> {
     pub(super) sums: M::Buffer<[f32; 5]>,
 }
 
-/// What the sums of the distances of an iteration are made of: the distance, the parts that count, the sign, and the sums.
+/// What the sums of the distances of an iteration are made of: the distance, the parts that count,
+/// the sign, and the sums.
 type Pending<M> = (usize, usize, f64, <M as Device>::ReadBack<[f32; 5]>);
 
-/// The sums of the distances of an iteration that the device has been asked for; none without refinement.
+/// The sums of the distances of an iteration that the device has been asked for; none without
+/// refinement.
 pub(in crate::cuda) struct DistanceSums<M: Device>(pub(super) Option<Vec<Pending<M>>>);
 
 impl<M: Device> SliceBuffers<M> {

@@ -56,8 +56,8 @@ impl<M: Device> VariationBuffers<M> {
         Ok(())
     }
 
-    /// Takes the further ones, with coefficients 0, so that no frame's probe changes; `values` are the present coefficients and their
-    /// changes (frame, k). Waits for the device.
+    /// Takes the further ones, with coefficients 0, so that no frame's probe changes; `values` are
+    /// the present coefficients and their changes (frame, k). Waits for the device.
     fn take_further(
         &mut self,
         device: &M,
@@ -111,8 +111,8 @@ impl<M: Device> VariationBuffers<M> {
     }
 }
 
-/// Prepares the variations for a step, of which there shall be `count`; the first step that updates them forms them, or those that an earlier
-/// result does not have.
+/// Prepares the variations for a step, of which there shall be `count`; the first step that updates
+/// them forms them, or those that an earlier result does not have.
 pub(in crate::cuda) fn begin<M: Device>(
     device: &M,
     layout: &Layout,
@@ -142,8 +142,8 @@ pub(in crate::cuda) fn begin<M: Device>(
     Ok(())
 }
 
-/// Applies the supports to the shapes, and makes them orthonormal and ordered by power after a step that has updated them, and adds the mean of the variations to
-/// the probe. Waits for the device.
+/// Applies the supports to the shapes, and makes them orthonormal and ordered by power after a step
+/// that has updated them, and adds the mean of the variations to the probe. Waits for the device.
 pub(in crate::cuda) fn end<M: Device>(
     device: &M,
     layout: &Layout,

@@ -20,7 +20,8 @@ type WindowArrays<'a, M> = (
 );
 
 impl<M: Device> VariationBuffers<M> {
-    /// The sums of a batch on the shapes, and the equations of its frames, from the spectra of conj(O)·χ in the work waves.
+    /// The sums of a batch on the shapes, and the equations of its frames, from the spectra of
+    /// conj(O)·χ in the work waves.
     pub(in crate::cuda) fn sum(
         &mut self,
         device: &M,

@@ -1,4 +1,5 @@
-//! Device memory for some blocks of exit waves: which of them are there, and which come and go next.
+//! Device memory for some blocks of exit waves: which of them are there, and which come and go
+//! next.
 
 use crate::stream_plan::AHEAD;
 use bytemuck::Pod;
@@ -35,7 +36,8 @@ pub(in crate::cuda) enum Access {
     Replace,
 }
 
-/// The exit waves of all frames in page-locked memory, a piece for each block, and those of some blocks on the device.
+/// The exit waves of all frames in page-locked memory, a piece for each block, and those of some
+/// blocks on the device.
 pub(super) struct Slots<M: Device, T: Pod + Send + Sync> {
     pieces: M::Pieces<T>,
     slots: Vec<Slot<M, T>>,
@@ -53,7 +55,8 @@ pub(super) struct Slots<M: Device, T: Pod + Send + Sync> {
 }
 
 impl<M: Device, T: Pod + Send + Sync> Slots<M, T> {
-    /// Allocates pieces of `lengths` values and `count` slots, no more than pieces, that hold the longest of them.
+    /// Allocates pieces of `lengths` values and `count` slots, no more than pieces, that hold the
+    /// longest of them.
     pub(super) fn new(device: &M, lengths: &[usize], count: usize) -> Result<Self> {
         let longest = lengths.iter().copied().max().unwrap_or(0);
         let slot = |_| -> Result<_> {
@@ -77,7 +80,8 @@ impl<M: Device, T: Pod + Send + Sync> Slots<M, T> {
         })
     }
 
-    /// Begins a pass over all blocks in this order; with `returns`, the next one will have the opposite order.
+    /// Begins a pass over all blocks in this order; with `returns`, the next one will have the
+    /// opposite order.
     pub(super) fn begin(&mut self, order: &[usize], returns: bool, access: Access) {
         self.order = order.to_vec();
         for (place, block) in order.iter().enumerate() {
@@ -102,8 +106,9 @@ impl<M: Device, T: Pod + Send + Sync> Slots<M, T> {
         self.slots.iter().any(|slot| slot.block == Some(block))
     }
 
-    /// Makes the block at `place` of the pass ready for work that is queued from now on, and exchanges the blocks behind it
-    /// with those that are needed last, as far as there are any that are needed later than they.
+    /// Makes the block at `place` of the pass ready for work that is queued from now on, and
+    /// exchanges the blocks behind it with those that are needed last, as far as there are any that
+    /// are needed later than they.
     pub(super) fn make_ready(&mut self, device: &M, place: usize) -> Result<()> {
         self.place = place;
         let ahead = AHEAD.min(self.slots.len().saturating_sub(1));

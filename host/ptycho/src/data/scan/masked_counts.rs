@@ -26,7 +26,8 @@ pub(super) fn masked_blocks<E: From<ScratchError>>(
     })
 }
 
-/// Sets masked pixels to 0 in frames that are in memory; returns the sums of counts that are all finite and not negative.
+/// Sets masked pixels to 0 in frames that are in memory; returns the sums of counts that are all
+/// finite and not negative.
 pub(super) fn sums(frames: &mut Frames, mask: &Mask) -> Result<CountSums, ScanError> {
     let [_, rows, columns] = frames.shape();
     if let Some(sums) = frames.take_sums(mask) {
@@ -59,7 +60,8 @@ pub(super) fn sums(frames: &mut Frames, mask: &Mask) -> Result<CountSums, ScanEr
     Ok(sums)
 }
 
-/// Sets the masked pixels of a frame to 0, and finds its properties while its rows are in the processor's cache.
+/// Sets the masked pixels of a frame to 0, and finds its properties while its rows are in the
+/// processor's cache.
 fn of_cleared(
     mask: &Mask,
     frame: usize,

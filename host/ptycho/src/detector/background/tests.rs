@@ -8,8 +8,8 @@ use rand_pcg::Pcg64Mcg;
 const SHAPE: [usize; 2] = [24, 20];
 const FRAMES: usize = 60;
 
-/// Sums of frames with the light `light(pixel, frame)`, of which the model has `1 + error` times as much, and the background
-/// `truth`; the model's is `model`.
+/// Sums of frames with the light `light(pixel, frame)`, of which the model has `1 + error` times as
+/// much, and the background `truth`; the model's is `model`.
 fn sums(
     light: impl Fn(usize, f64) -> f64,
     truth: impl Fn(usize) -> f64,
@@ -47,7 +47,8 @@ fn pixels() -> usize {
     SHAPE[0] * SHAPE[1]
 }
 
-/// Light that falls off from the zero frequency, which is at (0, 0), with a beam that does not vary in its middle.
+/// Light that falls off from the zero frequency, which is at (0, 0), with a beam that does not vary
+/// in its middle.
 fn beam(pixel: usize, speckle: f64) -> f64 {
     let away = |i: usize, n: usize| i.min(n - i) as f64;
     let [row, column] = [pixel / SHAPE[1], pixel % SHAPE[1]];

@@ -5,7 +5,8 @@ use super::{Dark, EXPECTED, FAR, Middle, sides};
 use ndarray::Array2;
 use std::collections::HashSet;
 
-/// An area with [`EXPECTED`] grows over pixels that are darker than this part of the light, of as many counts.
+/// An area with [`EXPECTED`] grows over pixels that are darker than this part of the light, of as
+/// many counts.
 const AROUND: (f64, f64) = (0.2, 10.0);
 /// Least part of an area's edge that is sharp; if the edge may be half shadowed.
 const SHARP: f64 = 0.85;
@@ -26,15 +27,17 @@ const LEVEL: (f64, f64) = (0.5, 0.4);
 const HALF: [f64; 2] = [0.6, 0.7];
 /// Least share of half-shadowed pixels at an edge, in the first pass.
 const HALF_OF_EDGE: f64 = 0.25;
-/// Share of a symmetric area's pixels that lie opposite to its own; of those opposite to another dark area.
+/// Share of a symmetric area's pixels that lie opposite to its own; of those opposite to another
+/// dark area.
 const OF_ITSELF: f64 = 0.9;
 const OF_OTHER: f64 = 0.8;
 /// Size of the shadow of a central stop, relative to the lit area.
 const STOP: f64 = 0.02;
 /// Share of the edge of such a shadow that is lit.
 const ENCLOSED: f64 = 0.9;
-/// Factor by which a beamstop has fewer counts than the pixels outside of the light, where a specimen scatters as much as into the
-/// middle of a ring; fewest counts of those pixels that say so.
+/// Factor by which a beamstop has fewer counts than the pixels outside of the light, where a
+/// specimen scatters as much as into the middle of a ring; fewest counts of those pixels that say
+/// so.
 const SCATTERED: (f64, f64) = (3.0, 50.0);
 /// Factor by which light that rises towards a beamstop changes from pixel to pixel.
 const RISES: std::ops::Range<f64> = 1.1..2.5;
@@ -109,7 +112,8 @@ struct Edge {
     /// Pixels beside it, and those of them with light, with counts.
     all: usize,
     lit: Vec<f64>,
-    /// Number of lit pixels that are far brighter than the pixel of the area, and of those with the light of the next ones.
+    /// Number of lit pixels that are far brighter than the pixel of the area, and of those with the
+    /// light of the next ones.
     sharp: usize,
     level: usize,
     half_shadowed: Vec<[usize; 2]>,
@@ -240,8 +244,8 @@ impl Search<'_> {
         area.len() > SMALL || (dark && even && 2 * edge.level > edge.lit.len())
     }
 
-    /// Whether an area has fewer counts than pixels beyond the light around it, or there are none: what a specimen scatters out of a
-    /// ring of light, it scatters into its middle, too.
+    /// Whether an area has fewer counts than pixels beyond the light around it, or there are none:
+    /// what a specimen scatters out of a ring of light, it scatters into its middle, too.
     fn has_less_than_outside(&self, area: &[[usize; 2]], edge: &Edge) -> bool {
         let mut light = edge.lit.clone();
         let middle = light.len() / 2;

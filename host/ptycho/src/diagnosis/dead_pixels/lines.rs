@@ -49,8 +49,8 @@ pub(super) fn dead(counts: ArrayView2<'_, f64>, valid: ArrayView2<'_, bool>, mid
             largest(&sums[gap.start.saturating_sub(1 + INSIDE)..gap.start]),
             largest(&sums[gap.end..sums.len().min(gap.end + 1 + INSIDE)]),
         ];
-        // The light of round parts of a pupil, and that around the zeros of a wave, falls towards the dark.
-        // So may that of a part that the border cuts.
+        // The light of round parts of a pupil, and that around the zeros of a wave, falls towards
+        // the dark. So may that of a part that the border cuts.
         let cut = [gap.start <= INSIDE, sums.len() - gap.end <= INSIDE];
         let falls = [
             cut[0] || before < AS_LONG * inside[0],
@@ -77,15 +77,16 @@ pub(super) fn dead(counts: ArrayView2<'_, f64>, valid: ArrayView2<'_, bool>, mid
     lines
 }
 
-/// Whether dark rows are dead (`true`) or doubtful (`false`), if they are either. The light before and after them `falls` towards
-/// them or does not; `twin` lies opposite to them, about `middle`.
+/// Whether dark rows are dead (`true`) or doubtful (`false`), if they are either. The light before
+/// and after them `falls` towards them or does not; `twin` lies opposite to them, about `middle`.
 fn judged(
     sums: &[f64],
     gap: &Range<usize>,
     falls: [bool; 2],
     (middle, twin): (f64, Option<&Range<usize>>),
 ) -> Option<bool> {
-    // A zero of a wave is as narrow, and another one lies opposite to it, on whose side the light falls.
+    // A zero of a wave is as narrow, and another one lies opposite to it, on whose side the light
+    // falls.
     if gap.len() == 1 && twin != Some(gap) {
         let inner = falls[usize::from(middle > gap.start as f64)];
         let dim = |row: usize| {

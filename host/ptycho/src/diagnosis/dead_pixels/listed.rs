@@ -4,7 +4,8 @@ use ndarray::Array2;
 use std::collections::{BTreeMap, BTreeSet};
 use warpstride_core::text::{count, ranges};
 
-/// What dead pixels without any counts, those with a few, and those with always the same do: of one, and of several.
+/// What dead pixels without any counts, those with a few, and those with always the same do: of
+/// one, and of several.
 pub(crate) const NEVER: [&str; 2] = ["never counts", "never count"];
 pub(crate) const HARDLY: [&str; 2] = ["hardly ever counts", "hardly ever count"];
 pub(crate) const STUCK: [&str; 2] = [
@@ -15,8 +16,8 @@ pub(crate) const STUCK: [&str; 2] = [
 /// Most lines, rectangles and pixels that a text lists.
 const LISTED: usize = 5;
 
-/// `119 pixels never count (row 20, column 27)` if that is `what` they do: lines, rectangles, other areas and single pixels as `in_file`
-/// places them; `None` without any.
+/// `119 pixels never count (row 20, column 27)` if that is `what` they do: lines, rectangles, other
+/// areas and single pixels as `in_file` places them; `None` without any.
 pub(crate) fn listed_pixels(
     dead: &Array2<bool>,
     what: [&str; 2],

@@ -1,4 +1,5 @@
-//! Dark rectangles with a straight edge that reach the border, or that little light separates from it.
+//! Dark rectangles with a straight edge that reach the border, or that little light separates from
+//! it.
 
 use super::{AS_LONG, EXPECTED, FAR, INSIDE, Middle, extrapolated};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, s};
@@ -7,7 +8,8 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, s};
 const STRAIGHT: usize = 6;
 /// Fewest columns of a dark rectangle that does not reach the border.
 const WIDE: usize = 3;
-/// Distance beyond an edge, in pixels, at which the opposite place is looked at: the middle of the light is known as well as that.
+/// Distance beyond an edge, in pixels, at which the opposite place is looked at: the middle of the
+/// light is known as well as that.
 const BEYOND: usize = 2;
 /// Part of the light at an edge that ends the pattern on the opposite side.
 const OPPOSITE: f64 = 0.25;
@@ -132,7 +134,8 @@ impl Search<'_> {
         }
     }
 
-    /// The lit length of a column along an edge, from its first to its last row and as far beyond them as there is light.
+    /// The lit length of a column along an edge, from its first to its last row and as far beyond
+    /// them as there is light.
     fn lit_length(&self, column: usize, [top, bottom]: [usize; 2], least: f64) -> usize {
         let lit = |row: &usize| self.counts[[*row, column]] >= least;
         let up = (0..top).rev().take_while(lit).count();
@@ -140,7 +143,8 @@ impl Search<'_> {
         bottom + 1 - top + up + down
     }
 
-    /// The column with which the dark behind an edge ends, and the stray counts of a pixel before it.
+    /// The column with which the dark behind an edge ends, and the stray counts of a pixel before
+    /// it.
     fn end(&self, edge: &[usize], column: usize) -> (usize, f64) {
         let places = |column| edge.iter().map(move |row| [*row, column]);
         let mut stray = median(self.counts_of(places(column)));
@@ -188,7 +192,8 @@ impl Search<'_> {
         2 * edge.iter().filter(lit).count() >= edge.len()
     }
 
-    /// Whether the pattern ends on the opposite side as abruptly and straight, or is cut off by the border.
+    /// Whether the pattern ends on the opposite side as abruptly and straight, or is cut off by the
+    /// border.
     fn ends_opposite(&self, edge: &[usize], column: usize) -> bool {
         // Where it ends, and whether it does so abruptly.
         let ends = edge.iter().filter_map(|row| {

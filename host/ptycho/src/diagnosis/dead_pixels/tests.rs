@@ -32,7 +32,8 @@ fn judged(counts: &Array2<f64>, frames: usize) -> Dark {
     dark(&(counts / frames as f64), &valid, frames)
 }
 
-/// Checks that exactly the pixels in `places` are found if they have no counts, of those that would have some.
+/// Checks that exactly the pixels in `places` are found if they have no counts, of those that would
+/// have some.
 fn check(counts: &Array2<f64>, is_dead: impl Fn(usize, usize) -> bool) -> Option<String> {
     let mut broken = counts.clone();
     for ((r, c), counts) in broken.indexed_iter_mut() {

@@ -1,14 +1,16 @@
 //! Hot pixels side by side: whole rows and columns, parts of them, and small areas.
 //!
-//! The light of a pattern fades over several pixels, or it ends abruptly around the middle of the light, as a pupil does, or around places
-//! that are opposite to each other, as spots and streaks do.
+//! The light of a pattern fades over several pixels, or it ends abruptly around the middle of the
+//! light, as a pupil does, or around places that are opposite to each other, as spots and streaks
+//! do.
 
 use super::super::middle::Middle;
 use super::around;
 use ndarray::{Array2, ArrayView2};
 use std::collections::HashSet;
 
-/// Most rows, or columns, of a narrow area, and of a block: a rectangle that is neither narrow nor a spot of a pattern.
+/// Most rows, or columns, of a narrow area, and of a block: a rectangle that is neither narrow nor
+/// a spot of a pattern.
 const NARROW: usize = 4;
 const BLOCK: usize = 16;
 /// Least part of the rectangle around a block that it fills.
@@ -17,17 +19,19 @@ const FILLED: f64 = 0.95;
 const LINES: usize = 3;
 /// Least share of the pixels of a line that are far brighter than those beside.
 const OF_LINE: f64 = 0.75;
-/// Distance within which places are opposite to each other, or an area is in the middle of the light, in pixels.
+/// Distance within which places are opposite to each other, or an area is in the middle of the
+/// light, in pixels.
 const OPPOSITE: f64 = 1.5;
 const BESIDE: f64 = 2.5;
-/// A streak of a pattern fades towards its ends: the pixel that a tenth of the others are below has less than this part of the median.
+/// A streak of a pattern fades towards its ends: the pixel that a tenth of the others are below has
+/// less than this part of the median.
 const EVEN: f64 = 0.4;
 
 /// Pixels (row, column).
 type Pixels = Vec<[usize; 2]>;
 
-/// Finds the hot ones among the pixels of a mean (row, column) that are valid in a frame, each with the pixels around that are not hot.
-/// `is_far` says whether counts are far above others.
+/// Finds the hot ones among the pixels of a mean (row, column) that are valid in a frame, each with
+/// the pixels around that are not hot. `is_far` says whether counts are far above others.
 pub(super) fn find(
     mean: &Array2<f64>,
     valid: &Array2<bool>,
@@ -119,7 +123,8 @@ fn lines(
     found
 }
 
-/// Rows that are not streaks of a pattern through the middle of the light, or opposite to each other about it.
+/// Rows that are not streaks of a pattern through the middle of the light, or opposite to each
+/// other about it.
 fn without_streaks(
     mean: ArrayView2<'_, f64>,
     valid: ArrayView2<'_, bool>,
@@ -191,7 +196,8 @@ fn is_block(area: &[[usize; 2]]) -> bool {
     area.len() as f64 >= FILLED * (rows * columns) as f64
 }
 
-/// The narrow area or block around a pixel that is far brighter than all pixels around it, if there is one.
+/// The narrow area or block around a pixel that is far brighter than all pixels around it, if there
+/// is one.
 fn grown(
     seed: [usize; 2],
     mean: &Array2<f64>,

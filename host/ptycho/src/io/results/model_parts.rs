@@ -74,8 +74,8 @@ pub(super) fn write(file: &hdf5::File, result: &Reconstruction) -> hdf5::Result<
     Ok(())
 }
 
-/// Reads what [`write`] has written for a result of `frames` frames with an object of this shape (row, column); results of earlier
-/// versions have nothing.
+/// Reads what [`write`] has written for a result of `frames` frames with an object of this shape
+/// (row, column); results of earlier versions have nothing.
 pub(super) fn read(
     source: &Source,
     frames: usize,

@@ -1,4 +1,5 @@
-//! Results of other programs: PtyPy's `.ptyr` files and the products of Ptychodus, in which pty-chi's results are saved.
+//! Results of other programs: PtyPy's `.ptyr` files and the products of Ptychodus, in which
+//! pty-chi's results are saved.
 //!
 //! `docs/formats.md` lists what is read, and how their conventions were found.
 
@@ -18,8 +19,9 @@ mod ptypy;
 /// An electronvolt, J.
 const ELECTRONVOLT: f64 = 1.602_176_634e-19;
 
-/// A result of another program in the conventions of this one: a unitary transform with exp(−2πi…), and windows that begin at whole
-/// pixels and in which the probe is shifted by a fraction of a pixel.
+/// A result of another program in the conventions of this one: a unitary transform with exp(−2πi…),
+/// and windows that begin at whole pixels and in which the probe is shifted by a fraction of a
+/// pixel.
 #[derive(Debug, Clone)]
 pub struct OtherResult {
     /// Name of the program.
@@ -34,7 +36,8 @@ pub struct OtherResult {
     pub pixel: [f64; 2],
     /// Positions (frame, (row, column)), m.
     pub positions: Array2<f64>,
-    /// Where each frame's window begins (frame, (row, column)), object pixels from object pixel (0, 0), with its fraction.
+    /// Where each frame's window begins (frame, (row, column)), object pixels from object pixel (0,
+    /// 0), with its fraction.
     pub windows: Array2<f64>,
     /// Position (row, column), m, of a window that begins at object pixel (0, 0).
     pub origin: [f64; 2],
@@ -77,8 +80,8 @@ pub enum OtherResultError {
 }
 
 impl OtherResult {
-    /// The result with orthogonal modes, strongest first. It has no history, and an empty recipe; without windows every pixel has the
-    /// same fluence, 1, so that all of the object is compared.
+    /// The result with orthogonal modes, strongest first. It has no history, and an empty recipe;
+    /// without windows every pixel has the same fluence, 1, so that all of the object is compared.
     ///
     /// # Errors
     /// A window is not inside the object.

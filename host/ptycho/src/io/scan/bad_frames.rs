@@ -8,13 +8,16 @@ use crate::{BadFrameSetting, BadFrames, EmptyFrames, HotPixelSetting, HotPixels,
 use warpstride_core::text::{count, ranges, significant};
 use warpstride_files::{InputFile, IoError};
 
-/// Share of the counts in the middle above which frames are not said to have no beam, but not its pattern.
+/// Share of the counts in the middle above which frames are not said to have no beam, but not its
+/// pattern.
 const BRIGHT: f64 = 0.1;
 
-/// The scan without the frames that are certainly bad, and notes on them and on doubtful ones. `frames` is the dataset.
+/// The scan without the frames that are certainly bad, and notes on them and on doubtful ones.
+/// `frames` is the dataset.
 ///
 /// # Errors
-/// Bad or doubtful frames are refused, only bad ones are left, or a copy of the others does not fit into memory.
+/// Bad or doubtful frames are refused, only bad ones are left, or a copy of the others does not fit
+/// into memory.
 pub(super) fn left_out(
     input: &InputFile,
     frames: &str,
@@ -183,7 +186,8 @@ fn without_counts(scan: &Scan) -> Option<(String, bool)> {
     (!dark.is_empty()).then(|| (text(), true))
 }
 
-/// The scan with the pixels masked that never count within the light, or always the same, and notes on them. `frames` is the dataset.
+/// The scan with the pixels masked that never count within the light, or always the same, and notes
+/// on them. `frames` is the dataset.
 ///
 /// # Errors
 /// No other pixels are left, or a temporary file cannot be read.
@@ -234,7 +238,8 @@ pub(super) fn dead_note(listed: &str, option: HotPixels) -> Option<(String, bool
     Some((format!("{listed}, unlike those around: {done}"), masks))
 }
 
-/// The note on pixels that may be dead, and whether they are masked; none if the option says that they are used.
+/// The note on pixels that may be dead, and whether they are masked; none if the option says that
+/// they are used.
 pub(super) fn doubtful_note(listed: &str, option: HotPixels) -> Option<(String, bool)> {
     let masks = option == HotPixels::Setting(HotPixelSetting::Mask);
     let done = match (masks, option) {

@@ -28,7 +28,8 @@ impl Cutoff {
         }
     }
 
-    /// The same, in frames in which the counts that are masked are infinite, as the others have been multiplied.
+    /// The same, in frames in which the counts that are masked are infinite, as the others have
+    /// been multiplied.
     pub(super) fn of_multiplied(self) -> Self {
         Self {
             marked: true,
@@ -41,11 +42,13 @@ impl Cutoff {
         self.least as f32
     }
 
-    /// Adds the pixels with such counts to the mask of `frames` (path and counts), of each frame that has them. Says so in
-    /// `notes`. `extremes` are those of the counts that are not masked, or of more of them.
+    /// Adds the pixels with such counts to the mask of `frames` (path and counts), of each frame
+    /// that has them. Says so in `notes`. `extremes` are those of the counts that are not masked,
+    /// or of more of them.
     ///
     /// # Errors
-    /// One mask for each frame does not fit into memory, or the temporary file of the counts cannot be read.
+    /// One mask for each frame does not fit into memory, or the temporary file of the counts cannot
+    /// be read.
     pub(super) fn mask(
         &self,
         input: &InputFile,

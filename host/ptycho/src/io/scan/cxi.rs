@@ -165,8 +165,8 @@ fn frames(source: &Source) -> Result<FrameStack<'_>, IoError> {
     FrameStack::of_dataset(source.require("frames", &FRAMES)?)
 }
 
-/// Positions (position, (row, column)) = (y, x) from the translation (position, (x, y, z)), as they are stored, and its path; for
-/// `frames` frames the axes may be exchanged.
+/// Positions (position, (row, column)) = (y, x) from the translation (position, (x, y, z)), as they
+/// are stored, and its path; for `frames` frames the axes may be exchanged.
 fn translations(
     source: &Source,
     frames: usize,

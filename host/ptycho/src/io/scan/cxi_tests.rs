@@ -1,4 +1,5 @@
-//! Units and translations of CXI files, pixels in the coordinates of a file, and arrays of other measurements that are wrong.
+//! Units and translations of CXI files, pixels in the coordinates of a file, and arrays of other
+//! measurements that are wrong.
 
 use super::layout_tests::{file, options, put, text_attribute};
 use super::*;
@@ -10,7 +11,8 @@ use std::path::PathBuf;
 const DISTANCE: &str = "/entry_1/instrument_1/detector_1/distance";
 const TRANSLATION: &str = "/entry_1/sample_1/geometry_1/translation";
 
-/// Six frames of 9 × 8 pixels, whose pixel (2, 5) is hot, with a distance and its unit, and what `more` adds.
+/// Six frames of 9 × 8 pixels, whose pixel (2, 5) is hot, with a distance and its unit, and what
+/// `more` adds.
 fn cxi(
     folder: &Path,
     distance: f64,

@@ -1,6 +1,7 @@
 //! Reader of the master files of DECTRIS detectors (EIGER, PILATUS4, ARINA): frames in
-//! `/entry/data/data_000001`, `data_000002`, …, usually links to files beside it, and the detector's numbers in
-//! `/entry/instrument` (DECTRIS, SIMPLON API reference, section on HDF5 files; NeXus, NXmx).
+//! `/entry/data/data_000001`, `data_000002`, …, usually links to files beside it, and the
+//! detector's numbers in `/entry/instrument` (DECTRIS, SIMPLON API reference, section on HDF5
+//! files; NeXus, NXmx).
 
 mod series;
 
@@ -105,7 +106,8 @@ pub(super) fn read(
         },
         &mut notes,
     )?;
-    // Whatever bit is set: a gap (0), dead (1), under-responding (2), over-responding (3), noisy (4), and others.
+    // Whatever bit is set: a gap (0), dead (1), under-responding (2), over-responding (3), noisy
+    // (4), and others.
     let of_file = |m: &Numbers<'_>| -> Result<_, IoError> {
         let valid = |v| options.file_mask(MaskPolarity::Bad).is_valid(v);
         let read = window.mask(source.input(), m, shape, valid)?;
@@ -153,7 +155,8 @@ fn number(source: &Source, name: &str) -> Result<Option<(String, f64)>, IoError>
     Ok(None)
 }
 
-/// From which count on a pixel has no data: that from which the detector cannot correct its count rate, at most the largest of the type.
+/// From which count on a pixel has no data: that from which the detector cannot correct its count
+/// rate, at most the largest of the type.
 fn cutoff(source: &Source, largest: Option<f64>) -> Result<Cutoff, IoError> {
     let found = number(source, "countrate_correction_count_cutoff")?;
     let given = found.filter(|(_, counts)| *counts > 0.0);
@@ -215,7 +218,8 @@ fn factors(
     Ok(Some(read))
 }
 
-/// Wavelength, distance and pixel size, in the units of their attributes, or in those that DECTRIS documents, which is noted.
+/// Wavelength, distance and pixel size, in the units of their attributes, or in those that DECTRIS
+/// documents, which is noted.
 fn geometry(
     source: &Source,
     units: &UnitReader<'_>,
@@ -286,8 +290,8 @@ fn geometry(
     })
 }
 
-/// The options with the centre of the beam that the file has, if they have none and it is not the middle of the frames; `None` if they
-/// stay as they are.
+/// The options with the centre of the beam that the file has, if they have none and it is not the
+/// middle of the frames; `None` if they stay as they are.
 fn with_centre(
     source: &Source,
     options: &ReadOptions,
@@ -330,7 +334,8 @@ fn with_centre(
     }))
 }
 
-/// The beam's centre (row, column), pixels from the centre of the first one; not where a file has zeros in the place of it.
+/// The beam's centre (row, column), pixels from the centre of the first one; not where a file has
+/// zeros in the place of it.
 fn centre(source: &Source) -> Result<Option<[f64; 2]>, IoError> {
     let [row, column] = ["beam_center_y", "beam_center_x"].map(|name| number(source, name));
     Ok(match (row?, column?) {

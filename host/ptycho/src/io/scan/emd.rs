@@ -1,8 +1,10 @@
 //! Reader of EMD files: HDF5 of electron microscopes, as py4DSTEM writes it.
 //!
-//! A group with the attribute `emd_group_type` has a dataset `data` of rank 4 (slow, fast, row, column) and a dataset for each axis:
-//! `dim0` to `dim3`, or `dim1` to `dim4`, with the attributes `name` and `units` (<https://emdatasets.com/format>; `axis.rs`). The steps of the first two axes are those of the raster, and of the last two the angle or the
-//! spatial frequency of a detector pixel.
+//! A group with the attribute `emd_group_type` has a dataset `data` of rank 4 (slow, fast, row,
+//! column) and a dataset for each axis: `dim0` to `dim3`, or `dim1` to `dim4`, with the attributes
+//! `name` and `units` (<https://emdatasets.com/format>; `axis.rs`). The steps of the first two axes
+//! are those of the raster, and of the last two the angle or the spatial frequency of a detector
+//! pixel.
 
 mod axis;
 mod calibration;
@@ -32,7 +34,8 @@ const AXES: [[&str; 4]; 2] = [
     ["dim1", "dim2", "dim3", "dim4"],
 ];
 
-/// Distance from the specimen to the detector, m, where the angle of a detector pixel is known: results do not depend on it.
+/// Distance from the specimen to the detector, m, where the angle of a detector pixel is known:
+/// results do not depend on it.
 const NOMINAL_DISTANCE: f64 = 1.0;
 
 /// What the options have to say, as files have neither the beam nor a distance.
@@ -124,7 +127,8 @@ pub(super) fn read(
     .into_scan(source.input(), options)
 }
 
-/// The geometry that axes and calibration of the datacube `group` have, and the steps of the scan (slow, fast).
+/// The geometry that axes and calibration of the datacube `group` have, and the steps of the scan
+/// (slow, fast).
 fn in_file(
     source: &Source,
     group: &str,
@@ -246,8 +250,8 @@ fn no_step(source: &Source, what: &str, path: &str) -> IoError {
     }
 }
 
-/// Geometry from the angle or the spatial frequency of a detector pixel, if the file has it: a detector at a distance of 1 m, or at that
-/// of the options.
+/// Geometry from the angle or the spatial frequency of a detector pixel, if the file has it: a
+/// detector at a distance of 1 m, or at that of the options.
 fn geometry(
     source: &Source,
     options: &ReadOptions,

@@ -5,11 +5,12 @@ use crate::data::Scan;
 use warpstride_core::text::{count, ranges, significant};
 use warpstride_files::{InputFile, IoError};
 
-/// Counts of the frame in the middle, ordered by their counts, from which on a frame without any is one without beam. The
-/// probability that photon noise leaves such a frame without counts is e⁻¹⁰⁰.
+/// Counts of the frame in the middle, ordered by their counts, from which on a frame without any is
+/// one without beam. The probability that photon noise leaves such a frame without counts is e⁻¹⁰⁰.
 const BRIGHT: f64 = 100.0;
 
-/// The scan with the frames masked that have no counts because there was no beam, and a note on them. `frames` is the dataset.
+/// The scan with the frames masked that have no counts because there was no beam, and a note on
+/// them. `frames` is the dataset.
 ///
 /// # Errors
 /// The masks of single frames do not fit into memory.

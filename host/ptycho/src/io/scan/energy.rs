@@ -7,12 +7,14 @@ use warpstride_core::text::shortest;
 /// One electronvolt, J (CODATA 2018, exact).
 pub(super) const ELECTRONVOLT: f64 = 1.602_176_634e-19;
 
-/// Numbers that may be in eV and in keV: photons used for diffraction have from about 20 eV (the extreme ultraviolet of
-/// free-electron lasers) to 200 keV (undulators and wigglers of synchrotrons). From 200 to 1000 a number of eV is one of soft
-/// X-rays, and one of keV that of electrons in microscopes: of 200, 300 or 1000 kV.
+/// Numbers that may be in eV and in keV: photons used for diffraction have from about 20 eV (the
+/// extreme ultraviolet of free-electron lasers) to 200 keV (undulators and wigglers of
+/// synchrotrons). From 200 to 1000 a number of eV is one of soft X-rays, and one of keV that of
+/// electrons in microscopes: of 200, 300 or 1000 kV.
 const EV_OR_KEV: RangeInclusive<f64> = 20.0..=1000.0;
 
-/// Numbers of eV that are more than photons used for diffraction have, and may be those of electrons in microscopes.
+/// Numbers of eV that are more than photons used for diffraction have, and may be those of
+/// electrons in microscopes.
 const ELECTRONS: RangeInclusive<f64> = 200e3..=3e6;
 
 /// Energy in J and the unit deduced from its magnitude: J below 10⁻⁶, keV below 20, eV above 1000.

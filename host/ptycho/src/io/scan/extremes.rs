@@ -20,7 +20,8 @@ impl Extremes {
         largest: 0.0,
     };
 
-    /// Those of the pixels that are not masked; the mask fits the frames. They may be known from reading.
+    /// Those of the pixels that are not masked; the mask fits the frames. They may be known from
+    /// reading.
     ///
     /// # Errors
     /// The temporary file of the counts cannot be read.
@@ -71,7 +72,8 @@ impl Extremes {
         }
     }
 
-    /// Without branches and with integers, so that several are compared at once: bits of numbers from 0 on have the order of the numbers.
+    /// Without branches and with integers, so that several are compared at once: bits of numbers
+    /// from 0 on have the order of the numbers.
     #[inline]
     fn of_values(counts: impl Iterator<Item = f32>) -> Self {
         let (below, largest) = counts.fold((false, 0_i32), |(below, largest), count| {

@@ -1,4 +1,5 @@
-//! Reader of files that have frames alone: Merlin's `.mib`, EMPAD's `.raw`, TIFF stacks, `.npy` and `.npz`.
+//! Reader of files that have frames alone: Merlin's `.mib`, EMPAD's `.raw`, TIFF stacks, `.npy` and
+//! `.npz`.
 
 use super::file_state::FileState;
 use super::frame_stack::FrameStack;
@@ -105,7 +106,8 @@ pub(super) fn read(
     read
 }
 
-/// Opens the file; of an `.npz` file the array that the options name, or the only one with the rank of frames.
+/// Opens the file; of an `.npz` file the array that the options name, or the only one with the rank
+/// of frames.
 fn open(path: &Path, name: &str, options: &ReadOptions) -> Result<Box<dyn FrameFile>, IoError> {
     let is_npz = path
         .extension()

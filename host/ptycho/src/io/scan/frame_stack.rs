@@ -46,7 +46,8 @@ const BLOCK_PIXELS: usize = 1 << 18;
 /// What frames have to be.
 const RANK: &str = "rank 3 (frame, row, column) or 4 (slow, fast, row, column)";
 
-/// Frames, rows and columns of a dataset, and the points of the raster (slow, fast) that its first two axes are.
+/// Frames, rows and columns of a dataset, and the points of the raster (slow, fast) that its first
+/// two axes are.
 type Stack = ([usize; 3], Option<[usize; 2]>);
 
 /// The frames of one dataset.
@@ -81,8 +82,8 @@ impl<'s> FrameStack<'s> {
         })
     }
 
-    /// The frames (frame, row, column) of several datasets, at least one, one after the other. The caller has checked that they
-    /// have the same rows and columns.
+    /// The frames (frame, row, column) of several datasets, at least one, one after the other. The
+    /// caller has checked that they have the same rows and columns.
     ///
     /// # Errors
     /// Another rank, or no frames.
@@ -102,7 +103,8 @@ impl<'s> FrameStack<'s> {
         })
     }
 
-    /// Multiplies counts below `least` by `factors` (row, column) when they are read; others mean no data and become infinite.
+    /// Multiplies counts below `least` by `factors` (row, column) when they are read; others mean
+    /// no data and become infinite.
     pub(super) fn multiplied(mut self, factors: Array2<f32>, least: f32) -> Self {
         self.factors = Some((factors, least));
         self
@@ -146,7 +148,8 @@ impl<'s> FrameStack<'s> {
     /// The system refuses it, as under a limit of the address space.
     pub(super) fn zeros(&self, shape: [usize; 3]) -> Result<Array3<f32>, IoError> {
         let bytes = shape.iter().product::<usize>() as u64 * 4;
-        // What was reserved is given back at once, as the system zeroes memory by itself only when it is asked for it.
+        // What was reserved is given back at once, as the system zeroes memory by itself only when
+        // it is asked for it.
         match can_allocate(bytes) {
             Ok(()) => Ok(Array3::zeros(shape)),
             Err([needed, available]) => Err(IoError::TooLarge {
@@ -163,13 +166,15 @@ impl<'s> FrameStack<'s> {
         self.shape
     }
 
-    /// Points of a raster (slow, fast), if the frames are stored as one, or a file of frames says so: then there may be more frames, or fewer.
+    /// Points of a raster (slow, fast), if the frames are stored as one, or a file of frames says
+    /// so: then there may be more frames, or fewer.
     pub(super) fn scan_shape(&self) -> Option<[usize; 2]> {
         self.scan_shape
     }
 
-    /// Refuses counts of which the file stores almost nothing, before memory is taken for them; ranges as for [`FrameStack::counts`].
-    /// `of_scan` says whether the option `data.sparse` permits them.
+    /// Refuses counts of which the file stores almost nothing, before memory is taken for them;
+    /// ranges as for [`FrameStack::counts`]. `of_scan` says whether the option `data.sparse`
+    /// permits them.
     ///
     /// # Errors
     /// As for `check_stored`: they were never written, or are almost all the same.
@@ -222,7 +227,8 @@ impl<'s> FrameStack<'s> {
         check_stored(&all, size_of::<f32>())
     }
 
-    /// Reads counts (frame, row, column) of ranges, which the caller has checked against the shape, and the memory for them.
+    /// Reads counts (frame, row, column) of ranges, which the caller has checked against the shape,
+    /// and the memory for them.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -238,8 +244,8 @@ impl<'s> FrameStack<'s> {
         Ok(counts)
     }
 
-    /// Like [`FrameStack::counts`], into memory for these counts, 0 before. `look` sees whole rows of them, unless they are not as the file has
-    /// them, or it does not have all.
+    /// Like [`FrameStack::counts`], into memory for these counts, 0 before. `look` sees whole rows
+    /// of them, unless they are not as the file has them, or it does not have all.
     ///
     /// # Errors
     /// The file cannot be read.

@@ -8,8 +8,8 @@ use std::ops::{Deref, DerefMut};
 use warpstride_core::text::{length, shortest, significant};
 use warpstride_files::{InputFile, IoError};
 
-/// Distance from the specimen to the detector, m, where none is known and the angle of a detector pixel is given: the object pixel
-/// depends on the angle only.
+/// Distance from the specimen to the detector, m, where none is known and the angle of a detector
+/// pixel is given: the object pixel depends on the angle only.
 const NOMINAL_DISTANCE: f64 = 1.0;
 
 /// Geometry stored in a file: path of the dataset, and value.
@@ -282,8 +282,8 @@ pub(super) fn resolve(
     Ok(Resolved { geometry, voltage })
 }
 
-/// The voltage of electrons of this wavelength, m, which is that of `path`: that of the options, or else that of the file if it has the
-/// same wavelength within a percent; otherwise it is noted.
+/// The voltage of electrons of this wavelength, m, which is that of `path`: that of the options, or
+/// else that of the file if it has the same wavelength within a percent; otherwise it is noted.
 fn voltage(
     (wavelength, path): (f64, &str),
     constants: &Constants,

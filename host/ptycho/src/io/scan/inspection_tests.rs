@@ -1,4 +1,5 @@
-//! Scans whose counts are looked at while they are read are those of counts that are looked at afterwards, in all bits.
+//! Scans whose counts are looked at while they are read are those of counts that are looked at
+//! afterwards, in all bits.
 
 use super::frame_stack::FrameStack;
 use super::geometry::Resolved;
@@ -18,7 +19,8 @@ fn counts() -> Array3<u8> {
     })
 }
 
-/// Counts in which a pixel or some pixels have no data, or that are no small whole numbers, and from which count on there are none.
+/// Counts in which a pixel or some pixels have no data, or that are no small whole numbers, and
+/// from which count on there are none.
 struct Case {
     name: &'static str,
     counts: Array3<f64>,
@@ -153,7 +155,8 @@ fn parts(frames: Frames, mask: Option<Mask>, window: &Window, cutoff: Option<f64
     }
 }
 
-/// Compares the scan of a dataset with that of its counts in an array, with every mask and by different numbers of threads.
+/// Compares the scan of a dataset with that of its counts in an array, with every mask and by
+/// different numbers of threads.
 fn compare(path: &Path, name: &str, case: &Case, options: &ReadOptions) {
     let source = Source::open(path, Memory::available()).unwrap();
     let stack = FrameStack::of_dataset(source.numbers(name).unwrap().unwrap()).unwrap();

@@ -1,4 +1,5 @@
-//! Scans in the layouts of other programs: measured ones with checksums from h5py, and files that these tests write.
+//! Scans in the layouts of other programs: measured ones with checksums from h5py, and files that
+//! these tests write.
 
 use super::tests::real_file;
 use super::*;
@@ -13,7 +14,8 @@ fn fnv(bytes: impl IntoIterator<Item = u8>) -> u64 {
     })
 }
 
-/// Checksums of frames 0–159 of the Siemens star, which h5py read: counts as u16, and positions (frame, (row, column)), little-endian.
+/// Checksums of frames 0–159 of the Siemens star, which h5py read: counts as u16, and positions
+/// (frame, (row, column)), little-endian.
 const STAR_COUNTS: u64 = 0x5067_5018_f84d_bf6d;
 const STAR_POSITIONS: u64 = 0xf527_da94_ff75_3f1e;
 
@@ -114,8 +116,8 @@ fn the_star_of_a_flat_file_has_the_counts_of_cxi() {
     );
 }
 
-/// Frames that are stored upside down or transposed, and turned by the option, are those of CXI; the pixel of the zero frequency is that of
-/// the turned frames.
+/// Frames that are stored upside down or transposed, and turned by the option, are those of CXI;
+/// the pixel of the zero frequency is that of the turned frames.
 #[test]
 fn turned_frames_of_the_star_have_the_counts_of_cxi() {
     let (Some(cxi), Some(flat), Some(matlab)) = (
@@ -196,7 +198,8 @@ fn complex_arrays_of_matlab_are_probes_and_start_objects() {
     assert_eq!(object.values, expected);
 }
 
-/// Positions, masks and other arrays of HDF5 files follow links to files beside them, as scans do, and others only if they may.
+/// Positions, masks and other arrays of HDF5 files follow links to files beside them, as scans do,
+/// and others only if they may.
 #[test]
 fn positions_and_masks_follow_links() {
     let folder = tempfile::tempdir().unwrap();
@@ -323,7 +326,8 @@ fn geometry(file: &hdf5::File) {
 fn arrays_of_matlab_files_have_other_names_and_axes() {
     let folder = tempfile::tempdir().unwrap();
     let as_f32 = counts().mapv(f32::from);
-    // (frame, row, column) in MATLAB, which stores (column, row, frame); positions in two vectors; a mask.
+    // (frame, row, column) in MATLAB, which stores (column, row, frame); positions in two vectors;
+    // a mask.
     let valid = Array2::from_shape_fn((6, 8), |(c, r)| u8::from((r, c) != (5, 2)));
     let path = file(folder.path(), true, |file| {
         let reversed = counts().reversed_axes().as_standard_layout().into_owned();
@@ -356,7 +360,8 @@ fn arrays_of_matlab_files_have_other_names_and_axes() {
     );
 }
 
-/// Frames whose shape does not tell their axes are read in MATLAB's order, which a note says with the option for another one.
+/// Frames whose shape does not tell their axes are read in MATLAB's order, which a note says with
+/// the option for another one.
 #[test]
 fn axes_that_shapes_do_not_tell_are_noted() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Reader of HDF5 files without a known layout that have one stack of frames, for positions that are elsewhere.
+//! Reader of HDF5 files without a known layout that have one stack of frames, for positions that
+//! are elsewhere.
 
 use super::plain::{Layout, read_datasets};
 use super::several_files::ScanFiles;
@@ -8,8 +9,8 @@ use std::path::Path;
 use warpstride_files::IoError;
 use warpstride_files::source::Source;
 
-/// The dataset of frames of a file whose layout is not known, if the options have positions: that which they name, or the only one of rank
-/// 3 or 4.
+/// The dataset of frames of a file whose layout is not known, if the options have positions: that
+/// which they name, or the only one of rank 3 or 4.
 pub(super) fn path(source: &Source, options: &ReadOptions) -> Option<String> {
     if !options.has_other_positions() || options.format != Format::Auto {
         return None;

@@ -1,7 +1,7 @@
 //! The light that the mask in a file hides: a mask with the other meaning hides most of it.
 //!
-//! CXI and NeXus mark bad pixels with numbers other than 0, PtyPy and many scripts the valid ones. Taken for the other, such a mask leaves
-//! a few pixels, often without any light.
+//! CXI and NeXus mark bad pixels with numbers other than 0, PtyPy and many scripts the valid ones.
+//! Taken for the other, such a mask leaves a few pixels, often without any light.
 
 use super::frame_stack::FrameStack;
 use super::no_data::is_marker;
@@ -15,8 +15,8 @@ use warpstride_files::{InputFile, IoError};
 
 /// Most frames that are looked at.
 const LOOKED_AT: usize = 8;
-/// Share of the light from which on what a mask hides is doubtful, and least share of the pixels that it hides: those of a direct beam
-/// that is too bright are fewer.
+/// Share of the light from which on what a mask hides is doubtful, and least share of the pixels
+/// that it hides: those of a direct beam that is too bright are fewer.
 const MOST_HIDDEN: f64 = 0.9;
 const HIDDEN_PIXELS: f64 = 0.1;
 /// Share of the light, and of the pixels, that no mask of bad pixels hides.
@@ -229,7 +229,8 @@ impl Window {
 mod tests {
     use super::*;
 
-    /// 8 frames of 20 × 20 pixels with light in the middle, which varies, and a pixel that always has 1e6 counts.
+    /// 8 frames of 20 × 20 pixels with light in the middle, which varies, and a pixel that always
+    /// has 1e6 counts.
     fn frames() -> Array3<f32> {
         Array3::from_shape_fn((8, 20, 20), |(frame, row, column)| {
             let square = (row as f32 - 10.0).powi(2) + (column as f32 - 10.0).powi(2);

@@ -1,7 +1,8 @@
 //! Reader of MATLAB 7.3 files: HDF5 behind a user block, with the axes of every array in reverse.
 //!
-//! The arrays are recognised by the names that laboratories use (`roles.rs`). MATLAB shows the first axis of an array where HDF5 has
-//! the last: `dp(row, column, frame)` is stored as (frame, column, row).
+//! The arrays are recognised by the names that laboratories use (`roles.rs`). MATLAB shows the
+//! first axis of an array where HDF5 has the last: `dp(row, column, frame)` is stored as (frame,
+//! column, row).
 
 use super::plain::{Layout, read_datasets};
 use super::roles::{FramesRole, Roles};

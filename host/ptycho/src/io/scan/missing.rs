@@ -1,4 +1,5 @@
-//! What a file of frames lacks: positions, wavelength, distance and pixel size, all of them at once, and options that give them.
+//! What a file of frames lacks: positions, wavelength, distance and pixel size, all of them at
+//! once, and options that give them.
 
 use super::{ReadOptions, ScanFile, read_once};
 use crate::data::Geometry;
@@ -71,7 +72,8 @@ impl MissingParts {
         self.parts.contains(&Part::Positions)
     }
 
-    /// The error of reading the frames, with what is missing; `None` if it is nothing else than what is missing.
+    /// The error of reading the frames, with what is missing; `None` if it is nothing else than
+    /// what is missing.
     #[must_use]
     pub fn with(&self, error: IoError) -> Option<IoError> {
         let of_layout = matches!(error, IoError::Format { .. });
@@ -88,7 +90,8 @@ impl MissingParts {
     }
 }
 
-/// What is missing to read the scan in `path` with these options; `None` if nothing is, or if its layout is not known. One frame is read.
+/// What is missing to read the scan in `path` with these options; `None` if nothing is, or if its
+/// layout is not known. One frame is read.
 ///
 /// # Errors
 /// The frames cannot be read for another reason, which the error has beside what is missing.

@@ -1,4 +1,5 @@
-//! Scan files: reads CXI, PtyPy's `.ptyd`, DECTRIS masters, MATLAB 7.3, NeXus, EMD, plain HDF5 and files of frames alone; writes CXI.
+//! Scan files: reads CXI, PtyPy's `.ptyd`, DECTRIS masters, MATLAB 7.3, NeXus, EMD, plain HDF5 and
+//! files of frames alone; writes CXI.
 
 mod bad_frames;
 mod cutoff;
@@ -68,7 +69,8 @@ pub struct ScanFile {
     pub scan: Scan,
     /// Decisions of the reader that the user should know about, one sentence each.
     pub notes: Vec<String>,
-    /// Number of frames of the file, and the raster (slow, fast) that they are stored as, if they are.
+    /// Number of frames of the file, and the raster (slow, fast) that they are stored as, if they
+    /// are.
     pub stored: (usize, Option<[usize; 2]>),
 }
 
@@ -92,8 +94,9 @@ pub fn read_within(
     read_with_scratch(path, options, memory, None)
 }
 
-/// Like [`read_within`]. With a folder `scratch`, the counts of a scan that could not be reconstructed within the limit are copied to
-/// a temporary file there: 2 bytes a pixel, or 4 if they are no small whole numbers.
+/// Like [`read_within`]. With a folder `scratch`, the counts of a scan that could not be
+/// reconstructed within the limit are copied to a temporary file there: 2 bytes a pixel, or 4 if
+/// they are no small whole numbers.
 ///
 /// # Errors
 /// Returns [`IoError`], displayed as one sentence.
@@ -173,7 +176,8 @@ fn read_once(
     whole(&source, read)
 }
 
-/// What was read, unless the files have changed meanwhile; notes those that are still open for writing.
+/// What was read, unless the files have changed meanwhile; notes those that are still open for
+/// writing.
 fn whole(source: &ScanFiles, read: Result<ScanFile, IoError>) -> Result<ScanFile, IoError> {
     // What was read of a file that has changed means nothing, and neither do its errors.
     source.unchanged()?;
@@ -279,7 +283,8 @@ impl Parts {
         }
     }
 
-    /// Shifts frames and mask, whose zero frequency is at the first pixel, cyclically by half their size.
+    /// Shifts frames and mask, whose zero frequency is at the first pixel, cyclically by half their
+    /// size.
     fn shift_zero_frequency(&mut self) -> Result<(), IoError> {
         let [_, rows, columns] = self.window.stored;
         let by = [rows, columns].map(|side| (side / 2) as isize);
@@ -514,7 +519,8 @@ impl Parts {
         )?;
         if let Some(half) = options.half {
             let all = scan.shape()[0];
-            // Refused for either half, so that nothing is computed for the first if there is no second.
+            // Refused for either half, so that nothing is computed for the first if there is no
+            // second.
             if all < 2 {
                 let chosen = options.frames.map_or_else(String::new, |[first, end]| {
                     format!(" in data.frames = [{first}, {end}]")
@@ -564,8 +570,9 @@ fn position_unit(options: &ReadOptions, metres: Option<f64>) -> Option<PositionU
 /// A probe (mode, row, column), or why the illumination in the file cannot be one.
 type ProbeOrReason = Result<Array3<Complex<f64>>, String>;
 
-/// Reads a probe (row, column) or (mode, row, column) as (mode, row, column). One whose rows and columns are not those of the frames in
-/// the file is not read, as another start probe may be wanted.
+/// Reads a probe (row, column) or (mode, row, column) as (mode, row, column). One whose rows and
+/// columns are not those of the frames in the file is not read, as another start probe may be
+/// wanted.
 fn probe(
     numbers: &warpstride_files::source::Numbers<'_>,
     [rows, columns]: [usize; 2],

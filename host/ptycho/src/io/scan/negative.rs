@@ -1,12 +1,13 @@
-//! Counts that are no counts: negative ones, as a subtracted dark measurement leaves them, markers such as −9999, and NaN. Errors name the
-//! option by which such data are read.
+//! Counts that are no counts: negative ones, as a subtracted dark measurement leaves them, markers
+//! such as −9999, and NaN. Errors name the option by which such data are read.
 
 use crate::data::{Frames, Mask};
 use warpstride_core::system::ScratchError;
 use warpstride_core::text::{count, shortest};
 use warpstride_files::{InputFile, IoError};
 
-/// Negative numbers from this one on are no noise around zero if none is between them and a tenth of them, and two pixels have them.
+/// Negative numbers from this one on are no noise around zero if none is between them and a tenth
+/// of them, and two pixels have them.
 const MARKER: f32 = -99.0;
 
 /// What was found of the counts that are not masked.
@@ -102,7 +103,8 @@ impl Wrong {
         })
     }
 
-    /// The error of what `dataset` of `input` has, if anything is wrong that remains if negative counts are set to 0 (`clip`) or not.
+    /// The error of what `dataset` of `input` has, if anything is wrong that remains if negative
+    /// counts are set to 0 (`clip`) or not.
     pub(super) fn refused(&self, input: &InputFile, dataset: &str, clip: bool) -> Option<IoError> {
         let ([frame, row, column], value) = self.first?;
         let several = |found: Found| {

@@ -1,8 +1,9 @@
 //! Reader of NeXus files: NXcxi_ptycho, and others whose groups have classes (`NX_class`).
 //!
-//! Groups are found by their classes, not by their names: NXentry, in it NXinstrument with NXdetector and NXbeam, NXsample, and NXdata
-//! (<https://manual.nexusformat.org/>). Positions are those of the sample's stage in the laboratory frame (`transformations.rs`): row =
-//! +y, column = +x, as in CXI.
+//! Groups are found by their classes, not by their names: NXentry, in it NXinstrument with
+//! NXdetector and NXbeam, NXsample, and NXdata (<https://manual.nexusformat.org/>). Positions are
+//! those of the sample's stage in the laboratory frame (`transformations.rs`): row = +y, column = +x,
+//! as in CXI.
 
 mod detectors;
 mod logs;
@@ -110,7 +111,8 @@ impl Groups {
         }
     }
 
-    /// Frames: those of a detector, or the signal of an NXdata; and the detector. `chosen` names a detector or its frames.
+    /// Frames: those of a detector, or the signal of an NXdata; and the detector. `chosen` names a
+    /// detector or its frames.
     fn frames<'s>(
         &self,
         source: &'s Source,
@@ -491,7 +493,8 @@ fn stage(
     Err(positions::missing(source.input(), &tried))
 }
 
-/// The first axes of a sample: that of its `depends_on`, or those of its NXtransformations on which no other depends.
+/// The first axes of a sample: that of its `depends_on`, or those of its NXtransformations on which
+/// no other depends.
 fn heads(source: &Source, sample: &str) -> Result<Vec<String>, IoError> {
     if let Some(first) = source.label(&format!("{sample}/depends_on"))? {
         let first = resolved(sample, &first);

@@ -221,7 +221,8 @@ fn the_calibration_of_py4dstem_gives_steps_pixels_and_beam() {
     ] {
         assert!(notes.contains(words), "{words}: {notes}");
     }
-    // Options come first; a voltage without a unit is in V or kV; what the axes say comes before the calibration.
+    // Options come first; a voltage without a unit is in V or kV; what the axes say comes before
+    // the calibration.
     let said = read(&path, &options("constants.voltage = \"80kV\"")).unwrap();
     let wavelength = said.scan.geometry().wavelength;
     assert_eq!(wavelength, Geometry::wavelength_of_voltage(8e4));

@@ -78,9 +78,9 @@ pub(super) fn is_marker(count: f32) -> bool {
     CANDIDATES.iter().any(|of| of.value == count)
 }
 
-/// Adds the pixels without data to the mask of `frames`: path and counts (frame, row, column). A pixel
-/// that has none in at least half of the frames is masked in all of them. Says so in `notes`. `extremes` are those of the counts that are
-/// not masked.
+/// Adds the pixels without data to the mask of `frames`: path and counts (frame, row, column). A
+/// pixel that has none in at least half of the frames is masked in all of them. Says so in `notes`.
+/// `extremes` are those of the counts that are not masked.
 ///
 /// # Errors
 /// Returns [`IoError`] if one mask for each frame, where that is needed, does not fit into memory.
@@ -152,7 +152,8 @@ pub(super) fn mask(
     Ok(Some(Mask::PerFrame(each)))
 }
 
-/// The doubt that -1 and -2 mean no data, if many pixels have them in some frames (number in `without`) and counts in others.
+/// The doubt that -1 and -2 mean no data, if many pixels have them in some frames (number in
+/// `without`) and counts in others.
 fn pedestal(path: &str, without: &Array2<usize>, frames: usize) -> Option<String> {
     let varying = (without.iter())
         .filter(|n| (1..frames).contains(*n))
@@ -297,8 +298,8 @@ fn counts_have(counts: ArrayView1<'_, f32>, markers: &[Marker]) -> bool {
     })
 }
 
-/// In how many frames each pixel (row, column) that is not masked has one of the markers; `None` if no
-/// pixel has. Adds a note for each marker.
+/// In how many frames each pixel (row, column) that is not masked has one of the markers; `None` if
+/// no pixel has. Adds a note for each marker.
 fn frames_without(
     markers: &[Marker],
     (path, frames): (&str, &Frames),

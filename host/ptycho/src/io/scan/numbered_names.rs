@@ -1,4 +1,5 @@
-//! Names of files with numbers in them: the order of the numbers, and those that are missing in a series.
+//! Names of files with numbers in them: the order of the numbers, and those that are missing in a
+//! series.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -63,7 +64,8 @@ pub(super) struct Varying {
     pub(super) values: Vec<usize>,
 }
 
-/// The number by which names are those of a series, of several the one with the least range, as of an index beside a time of day.
+/// The number by which names are those of a series, of several the one with the least range, as of
+/// an index beside a time of day.
 pub(super) fn varying(names: &[&str]) -> Option<Varying> {
     let split: Vec<Vec<(String, u128)>> = names.iter().map(|name| by_numbers(name)).collect();
     let first = split.first()?;
@@ -117,7 +119,8 @@ pub(super) struct NumberedFiles {
     numbers: Vec<usize>,
     /// The number of frames of each.
     lengths: Vec<usize>,
-    /// What is before and after the number in a name, and its digits at least, if names differ in nothing else.
+    /// What is before and after the number in a name, and its digits at least, if names differ in
+    /// nothing else.
     pattern: Option<(String, String, usize)>,
 }
 
@@ -125,7 +128,8 @@ pub(super) struct NumberedFiles {
 pub(super) struct Count {
     /// The difference of the numbers of neighbours.
     stride: usize,
-    /// The number of the first file of the series, which may be missing: at least one, several if either is possible. In strides.
+    /// The number of the first file of the series, which may be missing: at least one, several if
+    /// either is possible. In strides.
     pub(super) bases: Vec<usize>,
 }
 
@@ -187,7 +191,8 @@ impl NumberedFiles {
         }
     }
 
-    /// The number of frames of each file of the series, of which only the last may have fewer; `None` if others have, too.
+    /// The number of frames of each file of the series, of which only the last may have fewer;
+    /// `None` if others have, too.
     fn each(&self) -> Option<usize> {
         let longest = self.lengths.iter().copied().max()?;
         let last = self.most();
@@ -197,7 +202,8 @@ impl NumberedFiles {
             .then_some(longest)
     }
 
-    /// How the numbers count the parts of a scan with so many `positions`; `None` if they are no plausible series for it.
+    /// How the numbers count the parts of a scan with so many `positions`; `None` if they are no
+    /// plausible series for it.
     pub(super) fn count(&self, positions: usize) -> Option<Count> {
         let each = self.each().or(self.lengths.iter().copied().max())?;
         let last = (self.numbers.iter().zip(&self.lengths)).max()?.1;
@@ -297,8 +303,8 @@ impl NumberedFiles {
         base < self.in_strides(self.least(), count.stride)
     }
 
-    /// The place of each frame in the series whose first file has the number `base`; `None` if files have different numbers of frames, so
-    /// that places are not known, or begin before it.
+    /// The place of each frame in the series whose first file has the number `base`; `None` if
+    /// files have different numbers of frames, so that places are not known, or begin before it.
     pub(super) fn places(&self, base: usize, count: &Count) -> Option<Vec<usize>> {
         let each = self.each()?;
         let mut places = Vec::new();

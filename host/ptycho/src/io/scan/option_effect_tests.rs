@@ -1,4 +1,5 @@
-//! Every option of `[data]` that does not only permit or state something has an effect on each layout, or is refused.
+//! Every option of `[data]` that does not only permit or state something has an effect on each
+//! layout, or is refused.
 
 use super::frame_file::npy;
 use super::layout_tests::{options, put};

@@ -41,7 +41,8 @@ pub(super) struct FrameNumbers {
     pub(super) column: String,
     /// Whether the numbers, and not the name of the column, let them appear to be those of frames.
     pub(super) doubtful: bool,
-    /// Whether the lines follow a path of a scan through the places that the numbers are, and may be in the order of the frames.
+    /// Whether the lines follow a path of a scan through the places that the numbers are, and may
+    /// be in the order of the frames.
     pub(super) is_path: bool,
     pub(super) values: Vec<f64>,
     /// The line of each position, from 1.
@@ -93,7 +94,8 @@ impl FoundPositions {
 pub(super) enum StoredFrames {
     /// All frames that were measured.
     All,
-    /// Some are missing, as files of the series are: the number of each frame in the series, and the length of the series.
+    /// Some are missing, as files of the series are: the number of each frame in the series, and
+    /// the length of the series.
     Some { numbers: Vec<usize>, all: usize },
     /// The frames of these files, which are all that are given.
     InFiles(Vec<FramesOfFile>),
@@ -126,11 +128,13 @@ impl StoredFrames {
     }
 }
 
-/// Positions (frame, (row, column)), m, of the frames of the file, and what they are called. Frames that are selected and have no position
-/// are left out: the window says which. Positions of frames that are not selected may be NaN.
+/// Positions (frame, (row, column)), m, of the frames of the file, and what they are called. Frames
+/// that are selected and have no position are left out: the window says which. Positions of frames
+/// that are not selected may be NaN.
 ///
 /// # Errors
-/// There is not one position for each frame, and neither the options nor the numbers of frames in the file say which belongs to which.
+/// There is not one position for each frame, and neither the options nor the numbers of frames in
+/// the file say which belongs to which.
 pub(super) fn pair(
     found: FoundPositions,
     stored: &StoredFrames,

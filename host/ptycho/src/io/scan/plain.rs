@@ -1,4 +1,5 @@
-//! Reader of HDF5 files without a fixed layout: the paths of the datasets are given in the options, or found by another reader.
+//! Reader of HDF5 files without a fixed layout: the paths of the datasets are given in the options,
+//! or found by another reader.
 
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
@@ -21,7 +22,8 @@ const MOST_COORDINATES: usize = 16;
 /// Datasets of a file without a fixed layout.
 pub(super) struct Layout<'a> {
     pub(super) paths: &'a Paths,
-    /// Axes of the frames that are frame, row and column; those of masks and probes are exchanged likewise.
+    /// Axes of the frames that are frame, row and column; those of masks and probes are exchanged
+    /// likewise.
     pub(super) axes: [usize; 3],
 }
 
@@ -335,8 +337,8 @@ impl PositionNumbers {
     }
 }
 
-/// Reads positions (frame, (row, column)) of one dataset: (frame, coordinate), (coordinate, frame) or, of a raster, (slow, fast,
-/// coordinate), and a note on others.
+/// Reads positions (frame, (row, column)) of one dataset: (frame, coordinate), (coordinate, frame)
+/// or, of a raster, (slow, fast, coordinate), and a note on others.
 fn together(
     paths: &Paths,
     numbers: &Numbers<'_>,

@@ -25,15 +25,15 @@ const NONE: &str = "the positions";
 /// How the paths of datasets of a CXI file begin.
 const CXI: &str = "/entry_1/";
 
-/// Whether a dataset with so many columns is a translation of the sample (x, y, z), or in a CXI file (x, y), as CXI and `NXcxi_ptycho`
-/// have it.
+/// Whether a dataset with so many columns is a translation of the sample (x, y, z), or in a CXI
+/// file (x, y), as CXI and `NXcxi_ptycho` have it.
 fn is_translation(dataset: &str, columns: usize) -> bool {
     let named = dataset.ends_with("/translation");
     named && (columns == 3 || (columns == 2 && dataset.starts_with(CXI)))
 }
 
-/// The positions of the options, for `frames` frames that are stored as the raster `scan_shape`, if they are; `None` if the options
-/// have none.
+/// The positions of the options, for `frames` frames that are stored as the raster `scan_shape`, if
+/// they are; `None` if the options have none.
 ///
 /// # Errors
 /// The file of the positions cannot be read.
@@ -131,7 +131,8 @@ fn of_raster(
 /// Most coordinates that are stored before the positions.
 const MOST_COORDINATES: usize = 3;
 
-/// Whether an array of positions of `frames` frames is (coordinate, position) and not (position, coordinate).
+/// Whether an array of positions of `frames` frames is (coordinate, position) and not (position,
+/// coordinate).
 pub(super) fn coordinates_first((rows, columns): (usize, usize), frames: usize) -> bool {
     let few = (2..=MOST_COORDINATES).contains(&rows);
     few && rows != frames && columns > MOST_COORDINATES
@@ -146,7 +147,8 @@ fn varies(of: ArrayView1<'_, f64>) -> bool {
     most - least > 1e-9 * most.abs().max(least.abs())
 }
 
-/// The note on a third coordinate of `all` (frame, (x, y, z)) whose extent is not small beside that of the others.
+/// The note on a third coordinate of `all` (frame, (x, y, z)) whose extent is not small beside that
+/// of the others.
 pub(super) fn note_of_height(dataset: &str, all: ArrayView2<'_, f64>) -> Option<String> {
     let extent = |axis: usize| {
         let finite = || {
@@ -172,10 +174,12 @@ pub(super) fn note_of_height(dataset: &str, all: ArrayView2<'_, f64>) -> Option<
     ))
 }
 
-/// Largest extent along the beam, as part of that across it, that is that of a stage's errors or a tilted sample.
+/// Largest extent along the beam, as part of that across it, that is that of a stage's errors or a
+/// tilted sample.
 const HEIGHT: f64 = 0.1;
 
-/// A translation (frame, (x, y, z)) or, exchanged, (coordinate, frame) of `frames` frames, as it is stored.
+/// A translation (frame, (x, y, z)) or, exchanged, (coordinate, frame) of `frames` frames, as it is
+/// stored.
 pub(super) fn translation(numbers: &Numbers<'_>, frames: usize) -> Result<Array2<f64>, IoError> {
     let wrong = || numbers.bad_shape("shape (frame, 3) with x, y and z in metres");
     let exchanged = match *numbers.shape() {
@@ -222,7 +226,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The unit that attributes of a dataset state, of which several matter only if the options state none.
+    /// The unit that attributes of a dataset state, of which several matter only if the options
+    /// state none.
     fn attribute(&self, source: &Source, dataset: &str) -> Result<Option<String>, IoError> {
         match (attribute_unit(source, dataset), self.unit) {
             (Err(IoError::Value { .. }), Some(_)) => Ok(None),
@@ -341,7 +346,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Refuses an array without names that has more than two coordinates if the options do not say which two.
+    /// Refuses an array without names that has more than two coordinates if the options do not say
+    /// which two.
     fn ask(&self, (rows, columns): (usize, usize)) -> Result<(), IoError> {
         let coordinates = match coordinates_first((rows, columns), self.frames) {
             true => rows,
@@ -521,7 +527,8 @@ impl<'a> Reader<'a> {
     /// Notes a third coordinate that is the same for all frames, as that along the beam is.
     ///
     /// # Errors
-    /// It varies, or one of the first two does not, so that it is not known which are those of the sample's plane.
+    /// It varies, or one of the first two does not, so that it is not known which are those of the
+    /// sample's plane.
     fn third(
         &self,
         dataset: &str,

@@ -351,7 +351,8 @@ fn chunks<'s>(source: &'s Source, options: &ReadOptions) -> Result<Vec<Chunk<'s>
     Ok(chunks)
 }
 
-/// Energies that PtyPy, which has them in keV, may mean by a number that in other files could be one of eV.
+/// Energies that PtyPy, which has them in keV, may mean by a number that in other files could be
+/// one of eV.
 const KEV: std::ops::Range<f64> = 20.0..100.0;
 
 fn found(

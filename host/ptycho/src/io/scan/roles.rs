@@ -1,4 +1,5 @@
-//! Guesses which datasets of a file are frames, positions and geometry, by their names, shapes and element types.
+//! Guesses which datasets of a file are frames, positions and geometry, by their names, shapes and
+//! element types.
 
 use super::{MaskPolarity, Paths};
 use crate::read_options::Datasets;
@@ -32,7 +33,8 @@ const POSITIONS: [&str; 8] = [
     "ppos",
     "xy",
 ];
-/// Most datasets that are looked at for one role, of a file that may have endless ones; the largest come first.
+/// Most datasets that are looked at for one role, of a file that may have endless ones; the largest
+/// come first.
 const MOST_CANDIDATES: usize = 100;
 /// Fewest pixels in a row or column of frames.
 const SMALLEST_FRAME: usize = 4;
@@ -69,8 +71,8 @@ pub(super) struct Roles {
 }
 
 impl Roles {
-    /// The paths of what a scan must have and of the rest, and the axes of the frames; `None` without frames, or without positions unless
-    /// these are `elsewhere`.
+    /// The paths of what a scan must have and of the rest, and the axes of the frames; `None`
+    /// without frames, or without positions unless these are `elsewhere`.
     pub(super) fn paths(&self, elsewhere: bool) -> Option<(Paths, [usize; 3])> {
         let frames = self.frames.as_ref()?;
         let mask = self.mask.clone();
@@ -166,7 +168,8 @@ impl Roles {
     }
 }
 
-/// A start probe: complex numbers with the rows and columns of the frames `plane`, as stored, that are not called an object.
+/// A start probe: complex numbers with the rows and columns of the frames `plane`, as stored, that
+/// are not called an object.
 fn probe(listed: &[ListedDataset], plane: [usize; 2]) -> Option<String> {
     let name = |of: &ListedDataset| of.name().to_lowercase();
     let found = listed.iter().filter(|of| {
@@ -254,7 +257,8 @@ fn named_positions(
     })
 }
 
-/// Positions of `frames` frames, and the indices of the row and column in one dataset: x is the column, y the row.
+/// Positions of `frames` frames, and the indices of the row and column in one dataset: x is the
+/// column, y the row.
 fn positions(
     listed: &[ListedDataset],
     frames: usize,
@@ -293,7 +297,8 @@ fn positions(
         .map(|pair| (pair, [0, 1]))
 }
 
-/// Two of `datasets` of one kind whose paths differ in `y` and `x`, or `row` and `col`: (rows, columns).
+/// Two of `datasets` of one kind whose paths differ in `y` and `x`, or `row` and `col`: (rows,
+/// columns).
 fn pairs(datasets: &[&ListedDataset], kind: ElementKind) -> Option<Datasets> {
     let of_kind = || datasets.iter().filter(|of| of.kind == kind);
     let exists = |path: &str| of_kind().any(|of| of.path == path);

@@ -1,7 +1,8 @@
 //! Scans whose frames are in several files, one part in each (`data.files`).
 //!
-//! The first file is read as any scan. The others, in the order given, have further frames at the same place of the same layout. Their
-//! geometry and flat field, where they have one, must be those of the first; pixels that any mask has are masked in all frames.
+//! The first file is read as any scan. The others, in the order given, have further frames at the
+//! same place of the same layout. Their geometry and flat field, where they have one, must be those
+//! of the first; pixels that any mask has are masked in all frames.
 
 use super::frame_stack::FrameStack;
 use super::geometry::FileGeometry;
@@ -22,7 +23,8 @@ use warpstride_files::{InputFile, IoError};
 const OPTION: &str = "data.files";
 /// Most HDF5 files of a scan: each stays open, and systems allow 1024 open files by default.
 const MOST_HDF5: usize = 400;
-/// Largest relative difference of lengths of one geometry in several files: a distance that is measured at each.
+/// Largest relative difference of lengths of one geometry in several files: a distance that is
+/// measured at each.
 const SAME: f64 = 1e-4;
 /// Most files that a note names.
 const MOST_NAMED: usize = 4;
@@ -76,7 +78,8 @@ impl ScanFiles {
         })
     }
 
-    /// The frames of all files, of which `first` are those of the first, and `frames` finds those of another.
+    /// The frames of all files, of which `first` are those of the first, and `frames` finds those
+    /// of another.
     ///
     /// # Errors
     /// A file has no frames at this place, or frames of another size.
@@ -99,12 +102,14 @@ impl ScanFiles {
         std::iter::once(self.name()).chain(others).collect()
     }
 
-    /// The positions of the frames: those of the first file if it has one for each frame of all files, or else those of each file for its
-    /// own frames. `read` gets a file and the number of frames whose positions it should have, and `len` says how many it has found. If
-    /// neither is so, and the first file has more than its own frames need, its positions are taken for all.
+    /// The positions of the frames: those of the first file if it has one for each frame of all
+    /// files, or else those of each file for its own frames. `read` gets a file and the number of
+    /// frames whose positions it should have, and `len` says how many it has found. If neither is
+    /// so, and the first file has more than its own frames need, its positions are taken for all.
     ///
     /// # Errors
-    /// As `read`; a file of several has not one for each of its frames; or the first file has all, and the order of the files is in doubt.
+    /// As `read`; a file of several has not one for each of its frames; or the first file has all,
+    /// and the order of the files is in doubt.
     pub(super) fn of_each<T>(
         &self,
         frames: &FrameStack<'_>,
@@ -169,7 +174,8 @@ impl ScanFiles {
         Ok(each)
     }
 
-    /// How frames with `sets` of positions are stored: those of several files have one set, or each its own.
+    /// How frames with `sets` of positions are stored: those of several files have one set, or each
+    /// its own.
     pub(super) fn stored(&self, frames: &FrameStack<'_>, sets: usize) -> StoredFrames {
         match sets {
             0 | 1 => StoredFrames::of_files(frames),
@@ -177,8 +183,8 @@ impl ScanFiles {
         }
     }
 
-    /// Refuses files whose geometry differs from that of the first, which has `found`; `read` finds that of another. What a file does
-    /// not have, or an option states for all, is not compared.
+    /// Refuses files whose geometry differs from that of the first, which has `found`; `read` finds
+    /// that of another. What a file does not have, or an option states for all, is not compared.
     ///
     /// # Errors
     /// A value differs, or cannot be read.
@@ -246,7 +252,8 @@ impl ScanFiles {
         Ok(())
     }
 
-    /// Refuses files in which `what` is another than in the first, which has `found`; `read` finds that of another.
+    /// Refuses files in which `what` is another than in the first, which has `found`; `read` finds
+    /// that of another.
     ///
     /// # Errors
     /// One differs, or cannot be read.
@@ -269,8 +276,8 @@ impl ScanFiles {
         Ok(())
     }
 
-    /// The mask of all files, and its path: `first` with the pixels that those of others mask, which is noted. `read` finds that of
-    /// another file.
+    /// The mask of all files, and its path: `first` with the pixels that those of others mask,
+    /// which is noted. `read` finds that of another file.
     ///
     /// # Errors
     /// A mask of another file is one for each frame, unlike the first, or cannot be read.
@@ -359,8 +366,8 @@ impl ScanFiles {
     }
 }
 
-/// The frames of files that are no HDF5: `first`, those of the file `path`, and those of the files that the options name. `is_one` says
-/// whether a name is that of such a file.
+/// The frames of files that are no HDF5: `first`, those of the file `path`, and those of the files
+/// that the options name. `is_one` says whether a name is that of such a file.
 ///
 /// # Errors
 /// A file cannot be read, is another kind of file, or has frames of another size.

@@ -5,12 +5,14 @@ use crate::data::{Geometry, Propagation};
 use ndarray::{Array, Array3};
 use std::path::PathBuf;
 
-/// Path of a measured scan in `ptycho`; `None`, with a message on standard error, if it is not available.
+/// Path of a measured scan in `ptycho`; `None`, with a message on standard error, if it is not
+/// available.
 pub(super) fn real(name: &str) -> Option<PathBuf> {
     real_file(&format!("ptycho/{name}"))
 }
 
-/// Path of a file of the folder of data for tests; `None`, with a message on standard error, if it is not available.
+/// Path of a file of the folder of data for tests; `None`, with a message on standard error, if it
+/// is not available.
 pub(super) fn real_file(name: &str) -> Option<PathBuf> {
     let root = std::env::var_os("WARPSTRIDE_SHARED_DATA").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
@@ -183,7 +185,8 @@ fn scans_larger_than_memory_are_refused_before_they_are_read() {
     assert!(e.to_string().contains("frames"), "{e}");
 }
 
-/// A file that becomes shorter, or is written to, at any moment while it is read: the scan as it was, or one sentence.
+/// A file that becomes shorter, or is written to, at any moment while it is read: the scan as it
+/// was, or one sentence.
 #[test]
 fn a_file_that_changes_while_it_is_read_is_one_error() {
     let options = crate::SimulateOptions {

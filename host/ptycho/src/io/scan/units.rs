@@ -1,4 +1,5 @@
-//! Units of numbers in files without a fixed unit: as the options say, as the file states, or the only plausible one.
+//! Units of numbers in files without a fixed unit: as the options say, as the file states, or the
+//! only plausible one.
 
 mod voltage;
 
@@ -15,7 +16,8 @@ use warpstride_files::source::Source;
 
 /// Steps in frames that are no metres, if nothing says that they are.
 const ABSURD_STEP: f64 = 100.0;
-/// Largest step in frames that is taken to be in metres, where they are documented, though another unit is plausible.
+/// Largest step in frames that is taken to be in metres, where they are documented, though another
+/// unit is plausible.
 const LARGEST_STEP: f64 = 2.0;
 
 /// The option that states the unit; `None` if there is none.
@@ -76,7 +78,8 @@ pub(super) fn attribute_unit(source: &Source, dataset: &str) -> Result<Option<St
     Ok(None)
 }
 
-/// Refuses units that the options state of numbers that have not been read: those of other than `read`.
+/// Refuses units that the options state of numbers that have not been read: those of other than
+/// `read`.
 ///
 /// # Errors
 /// Names the first such option.
@@ -143,7 +146,8 @@ enum Origin {
     Documented,
 }
 
-/// The units of the numbers of a file, and notes on those that the file does not state in an attribute.
+/// The units of the numbers of a file, and notes on those that the file does not state in an
+/// attribute.
 pub(super) struct UnitReader<'a> {
     source: &'a Source,
     options: &'a ReadOptions,
@@ -210,8 +214,9 @@ impl<'a> UnitReader<'a> {
         Ok(factor)
     }
 
-    /// The number `value` in `dataset` of a layout in which lengths are in metres and energies in any unit, unless the options or the
-    /// attribute `units` say otherwise: in SI units, or as it is for an energy without a unit. Adds units other than those to `notes`.
+    /// The number `value` in `dataset` of a layout in which lengths are in metres and energies in
+    /// any unit, unless the options or the attribute `units` say otherwise: in SI units, or as it
+    /// is for an energy without a unit. Adds units other than those to `notes`.
     ///
     /// # Errors
     /// The unit is not known, or there is none and another one than metres is plausible.
@@ -266,12 +271,13 @@ impl<'a> UnitReader<'a> {
         Ok(converted)
     }
 
-    /// Metres of the length `value` in `dataset` of a layout whose documented unit is `unit`, unless the options or the attribute `units`
-    /// say otherwise, and whether the documented unit was taken.
+    /// Metres of the length `value` in `dataset` of a layout whose documented unit is `unit`,
+    /// unless the options or the attribute `units` say otherwise, and whether the documented unit
+    /// was taken.
     ///
     /// # Errors
-    /// The unit is not known, or there is none and another one than the documented one is plausible; in Å, which is documented for
-    /// wavelengths of X-rays, only if Å is not.
+    /// The unit is not known, or there is none and another one than the documented one is
+    /// plausible; in Å, which is documented for wavelengths of X-rays, only if Å is not.
     pub(super) fn with_default(
         &self,
         measure: Measure,
@@ -310,9 +316,10 @@ impl<'a> UnitReader<'a> {
         }
     }
 
-    /// Positions (frame, (row, column)), m, of a layout in which they are in metres, unless the options or the attribute `units` say
-    /// otherwise, which is added to `notes`; `values` are those in `dataset`, `pixel` is the object pixel and `frame` a frame's rows and
-    /// columns. And the metres of one in the file.
+    /// Positions (frame, (row, column)), m, of a layout in which they are in metres, unless the
+    /// options or the attribute `units` say otherwise, which is added to `notes`; `values` are
+    /// those in `dataset`, `pixel` is the object pixel and `frame` a frame's rows and columns. And
+    /// the metres of one in the file.
     ///
     /// # Errors
     /// The unit is not known, or there is none and another one than metres is plausible.
@@ -365,8 +372,8 @@ impl<'a> UnitReader<'a> {
         Ok((values, factor))
     }
 
-    /// Metres in one of the unit of positions (row, column) in `dataset`, which are `step` of it apart; `pixel` is the object pixel
-    /// and `frame` a frame's rows and columns.
+    /// Metres in one of the unit of positions (row, column) in `dataset`, which are `step` of it
+    /// apart; `pixel` is the object pixel and `frame` a frame's rows and columns.
     ///
     /// # Errors
     /// As [`UnitReader::factor`].
@@ -500,7 +507,8 @@ impl<'a> UnitReader<'a> {
         }
     }
 
-    /// Notes rows and columns in different units, of which one may be wrong: `factors` are their units, m.
+    /// Notes rows and columns in different units, of which one may be wrong: `factors` are their
+    /// units, m.
     pub(super) fn compare(&mut self, measure: Measure, datasets: [&str; 2], factors: [f64; 2]) {
         if (factors[0] - factors[1]).abs() > 1e-6 * factors[0].abs() {
             let [rows, columns] = factors.map(shortest);

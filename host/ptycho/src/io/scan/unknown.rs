@@ -54,7 +54,8 @@ pub struct UnknownLayout {
     pub complete: bool,
 }
 
-/// Lists the file `path` if its layout is not known and `options` do not name its datasets; otherwise `None`.
+/// Lists the file `path` if its layout is not known and `options` do not name its datasets;
+/// otherwise `None`.
 ///
 /// # Errors
 /// The file cannot be read as HDF5.

@@ -13,14 +13,15 @@ use std::path::Path;
 use warpstride_files::source::{Look, Numbers, OfSome};
 use warpstride_files::{InputFile, IoError};
 
-/// Bytes of a pixel in a reconstruction with all counts in host memory: 4 of counts, 4 of √counts, up to 4 of what goes to the device, and 2
-/// for object and probe, whose size is not known yet.
+/// Bytes of a pixel in a reconstruction with all counts in host memory: 4 of counts, 4 of √counts,
+/// up to 4 of what goes to the device, and 2 for object and probe, whose size is not known yet.
 pub(super) const RECONSTRUCTED: u128 = 14;
 
 /// Most pixels that are read at once into a temporary file: 64 MiB.
 const PART_PIXELS: usize = 1 << 24;
 
-/// Frames, rows and columns to read, which are those that the options keep of the frames as they are stored.
+/// Frames, rows and columns to read, which are those that the options keep of the frames as they
+/// are stored.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Window {
     pub(super) frames: Range<usize>,
@@ -34,7 +35,8 @@ pub(super) struct Window {
     pub(super) roll: [isize; 2],
     /// Whether frames are read of which the file stores almost nothing.
     pub(super) sparse: bool,
-    /// Whether the counts are taken as they are read: options neither change nor select pixels or frames afterwards.
+    /// Whether the counts are taken as they are read: options neither change nor select pixels or
+    /// frames afterwards.
     pub(super) as_read: bool,
     /// Frames of the file that are left out, as they have no position.
     pub(super) without_position: HashSet<usize>,
@@ -71,7 +73,8 @@ impl Window {
         let [rows, columns] = match options.centre {
             None => new(None)?.window(),
             Some(Centre::At(centre)) => new(Some(centre))?.window(),
-            // The centre is found in whole frames, which are shifted as a whole, and other options have to fit at once.
+            // The centre is found in whole frames, which are shifted as a whole, and other options
+            // have to fit at once.
             Some(Centre::Setting(CentreSetting::Auto | CentreSetting::Shifted)) => {
                 new(None)?;
                 [0..rows, 0..columns]
@@ -111,8 +114,8 @@ impl Window {
         }
     }
 
-    /// A sentence on light around the first pixel of the frames that were read, with what moves it to the middle. Frames may have been
-    /// `shifted` because an option said so.
+    /// A sentence on light around the first pixel of the frames that were read, with what moves it
+    /// to the middle. Frames may have been `shifted` because an option said so.
     pub(super) fn remedy_of_corner(&self, shifted: bool) -> String {
         let sides = [self.stored[1], self.stored[2]];
         let [row, column] = sides.map(|side| side / 2);
@@ -127,7 +130,8 @@ impl Window {
                 "{found}, as a Fourier transform has it; --centre shifted moves it to the middle, and --centre {row},{column} takes the frames as they are"
             );
         }
-        // Where the light was before the file's centre was moved to the middle: of odd sides, a pixel beside it.
+        // Where the light was before the file's centre was moved to the middle: of odd sides, a
+        // pixel beside it.
         let [row, column] = [0, 1].map(|axis| {
             let side = sides[axis].max(1);
             let place = (-self.roll[axis]).rem_euclid(side as isize) as usize;
@@ -156,8 +160,9 @@ impl Window {
         [&self.frames, &self.rows, &self.columns].map(ExactSizeIterator::len)
     }
 
-    /// Whether the counts are copied to a temporary file: there is a folder for it, and a reconstruction with all of them in memory would
-    /// exceed the limit. Otherwise they must fit into memory, with masks if there is one per frame. Counts of which the file stores almost
+    /// Whether the counts are copied to a temporary file: there is a folder for it, and a
+    /// reconstruction with all of them in memory would exceed the limit. Otherwise they must fit
+    /// into memory, with masks if there is one per frame. Counts of which the file stores almost
     /// nothing are refused.
     pub(super) fn in_scratch<'p>(
         &self,
@@ -173,7 +178,8 @@ impl Window {
         Ok(scratch)
     }
 
-    /// Like [`Window::in_scratch`] for frames that errors call `path`, without looking at what the file stores of them.
+    /// Like [`Window::in_scratch`] for frames that errors call `path`, without looking at what the
+    /// file stores of them.
     pub(super) fn of_path_in_scratch<'p>(
         &self,
         input: &InputFile,
@@ -186,7 +192,8 @@ impl Window {
         let limit = u128::from(input.memory().limit());
         let scratch = scratch.filter(|_| pixels.saturating_mul(RECONSTRUCTED) > limit);
         let kept = match scratch {
-            // A part as it was read, without masked pixels, and in its file; and one mask per frame.
+            // A part as it was read, without masked pixels, and in its file; and one mask per
+            // frame.
             Some(_) => {
                 let frame = rows.saturating_mul(columns);
                 let part = frame.saturating_mul(12 * self.part(input) as u128);
@@ -214,8 +221,9 @@ impl Window {
         })
     }
 
-    /// Reads counts (frame, row, column), into a temporary file in the folder `scratch` if there is one. Otherwise the sums over the pixels that
-    /// `mask` leaves, one for all frames, are found while they are read, and the others may be 0.
+    /// Reads counts (frame, row, column), into a temporary file in the folder `scratch` if there is
+    /// one. Otherwise the sums over the pixels that `mask` leaves, one for all frames, are found
+    /// while they are read, and the others may be 0.
     pub(super) fn frames(
         &self,
         input: &InputFile,
@@ -240,7 +248,8 @@ impl Window {
         Ok(writer.finish())
     }
 
-    /// A look at the counts while they are read, if there is memory for it, and they are not changed later.
+    /// A look at the counts while they are read, if there is memory for it, and they are not
+    /// changed later.
     fn inspection<'m>(
         &self,
         input: &InputFile,
@@ -274,8 +283,8 @@ impl Window {
             .map_err(|_| numbers.bad_shape("shape (frame, row, column)"))
     }
 
-    /// Reads a mask for frames of `shape` (frame, row, column) in the file; `valid` says which of its
-    /// values mark valid pixels.
+    /// Reads a mask for frames of `shape` (frame, row, column) in the file; `valid` says which of
+    /// its values mark valid pixels.
     pub(super) fn mask(
         &self,
         input: &InputFile,

@@ -21,7 +21,8 @@ pub fn write(path: &Path, scan: &Scan) -> Result<(), IoError> {
     write_with(path, scan, &[])
 }
 
-/// Like [`write()`], with the runs that have made the scan, the first one first, in groups of the class NXprocess.
+/// Like [`write()`], with the runs that have made the scan, the first one first, in groups of the
+/// class NXprocess.
 ///
 /// # Errors
 /// As [`write()`].

@@ -1,5 +1,6 @@
-//! The kernels of likelihoods, lines and positions with a detector: `ptycho_detector_likelihood`, `ptycho_detector_line`,
-//! `ptycho_detector_line_sums`, `ptycho_detector_products` and `ptycho_detector_equations`.
+//! The kernels of likelihoods, lines and positions with a detector: `ptycho_detector_likelihood`,
+//! `ptycho_detector_line`, `ptycho_detector_line_sums`, `ptycho_detector_products` and
+//! `ptycho_detector_equations`.
 
 use super::data::{Data, SCALE};
 use crate::MAGNITUDE_FLOOR;

@@ -1,4 +1,5 @@
-//! Engines with a detector that blurs, differently along rows and columns, and has a background, which is fitted.
+//! Engines with a detector that blurs, differently along rows and columns, and has a background,
+//! which is fitted.
 
 use super::sequences::{StepSequence, sequences};
 use crate::{BackgroundFit, Detector, Problem};

@@ -14,9 +14,9 @@ const ITERATIONS: usize = 5;
 /// rounding errors grow faster than in other engines.
 const LIKELIHOOD_ITERATIONS: usize = 3;
 
-/// Tolerance of conjugate gradients on amplitudes. Their second derivative has 1/√I_model, so single
-/// almost dark pixels decide the length of a step; in single precision the CPU differs from itself in
-/// double precision by as much as 1.7e-3, more than the device does.
+/// Tolerance of conjugate gradients on amplitudes. Their second derivative has 1/√I_model, so
+/// single almost dark pixels decide the length of a step; in single precision the CPU differs from
+/// itself in double precision by as much as 1.7e-3, more than the device does.
 const AMPLITUDE_TOLERANCE: f64 = 4e-3;
 
 /// Alternations of the cases that alternate.
@@ -323,8 +323,8 @@ fn refinement([first, second]: [Option<PositionMethod>; 2]) -> Refinement {
     }
 }
 
-/// A sequence whose random numbers differ between its iterations. Both back ends must choose the same
-/// trials: rounding errors decide only between trials that are equal to six digits.
+/// A sequence whose random numbers differ between its iterations. Both back ends must choose the
+/// same trials: rounding errors decide only between trials that are equal to six digits.
 fn refining(name: &'static str, step: Step) -> StepSequence {
     let mut sequence = StepSequence::new(name, step);
     for (n, step) in sequence.steps.iter_mut().enumerate() {

@@ -1,4 +1,5 @@
-//! Counts and exit waves that stay in host memory: object and probe have the same bits as with all of them on the device.
+//! Counts and exit waves that stay in host memory: object and probe have the same bits as with all
+//! of them on the device.
 
 use super::sequences::{StepSequence, base, fused_sequences, sequences};
 use super::{CaseResult, EngineCaseError, metrics, named};

@@ -1,4 +1,5 @@
-//! The kernel `ptycho_deferred_momentum`, bit for bit: the roundings of a pass over the object for each batch.
+//! The kernel `ptycho_deferred_momentum`, bit for bit: the roundings of a pass over the object for
+//! each batch.
 
 use super::super::batch_waves::Batch;
 use super::super::shape::{Shape, Source};
@@ -10,10 +11,12 @@ use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{deferred_momentum::PtychoDeferredMomentum, tile_frames::tiles};
 use warpstride_selftest::bench::{Bench, Case};
 
-/// Batches of the iteration before: in as many a velocity of 1 becomes 0 by roundings, if the momentum is 1/2.
+/// Batches of the iteration before: in as many a velocity of 1 becomes 0 by roundings, if the
+/// momentum is 1/2.
 const BEFORE: u32 = 170;
 
-/// Momentum, limits of the object's modulus (none if the upper one is negative), and whether all tiles catch up.
+/// Momentum, limits of the object's modulus (none if the upper one is negative), and whether all
+/// tiles catch up.
 pub(super) const OPTIONS: [(f32, [f32; 2], bool); 4] = [
     (0.5, [0.0, -1.0], false),
     (0.9, [0.3, 0.8], false),
@@ -45,7 +48,8 @@ fn passed(
     [value, velocity]
 }
 
-/// Velocities of all sizes, also such that become 0 by rounding, and values with zeros of both signs.
+/// Velocities of all sizes, also such that become 0 by rounding, and values with zeros of both
+/// signs.
 fn values(source: &mut Source, len: usize) -> [Vec<Complex32>; 2] {
     let [mut object, mut velocity] = [source.complex(len), source.complex(len)];
     for at in 0..len {

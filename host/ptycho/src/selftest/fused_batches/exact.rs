@@ -1,5 +1,5 @@
-//! The kernels of batches at exact positions: `ptycho_exact_chi_*`, `…_modes_*`, `…_step_sums_*`, `…_finish_*` and
-//! `…_advance_*`.
+//! The kernels of batches at exact positions: `ptycho_exact_chi_*`, `…_modes_*`, `…_step_sums_*`,
+//! `…_finish_*` and `…_advance_*`.
 
 use super::super::batch_waves::{Batch, frequencies, ramp};
 use super::super::shape::{Shape, Source};

@@ -22,7 +22,8 @@ use warpstride_kernels::ptycho::{
 };
 use warpstride_selftest::bench::{Bench, Case, all_wide, wide};
 
-/// `launch!(device, (noise, side), work, Poisson64 | Poisson128 | Amplitude64 | Amplitude128 { … })`
+/// `launch!(device, (noise, side), work, Poisson64 | Poisson128 | Amplitude64 | Amplitude128 { …
+/// })`
 macro_rules! launch {
     ($device:expr, $which:expr, $work:expr, $a:ident | $b:ident | $c:ident | $d:ident $fields:tt) => {
         match $which {
@@ -126,7 +127,8 @@ pub(super) fn gradient<M: Device>(
         |on, ((xi, spectra, found_probes, found_sums), found_losses, found)| {
             let mut worst = on.error(spectra, &model)?;
             worst = worst.max(on.error(found_probes, &probes)?);
-            // From the spectra that the kernel has found: where they are near 0, ξ of Poisson noise is as their inverse.
+            // From the spectra that the kernel has found: where they are near 0, ξ of Poisson noise
+            // is as their inverse.
             let mut f = vec![Complex32::default(); model.len()];
             on.download(spectra, &mut f)?;
             let (mut waves, mut losses) = (Vec::new(), Vec::new());

@@ -1,6 +1,7 @@
-//! The kernels of fused conjugate gradients: `ptycho_frame_gradient_*` and `ptycho_frame_line_*`; for exact positions
-//! `ptycho_exact_gradient_*` and `ptycho_exact_line_*`, in `exact_likelihood.rs`, for several modes
-//! `ptycho_modes_gradient_*` and `ptycho_modes_line_*`, in `modes_likelihood.rs`.
+//! The kernels of fused conjugate gradients: `ptycho_frame_gradient_*` and `ptycho_frame_line_*`;
+//! for exact positions `ptycho_exact_gradient_*` and `ptycho_exact_line_*`, in
+//! `exact_likelihood.rs`, for several modes `ptycho_modes_gradient_*` and `ptycho_modes_line_*`, in
+//! `modes_likelihood.rs`.
 
 use super::super::fourier::{deviation, mean, model_metrics};
 use super::super::shape::{Shape, Source};
@@ -43,8 +44,8 @@ pub(super) fn lit(mut scan: Scan, light: f32) -> Scan {
     scan
 }
 
-/// The transforms, by their definition, of products on the frames: of values of the probe (mode, row, column) and of the
-/// object.
+/// The transforms, by their definition, of products on the frames: of values of the probe (mode,
+/// row, column) and of the object.
 pub(super) fn spectra(
     shape: &Shape,
     scan: &Scan,
@@ -62,7 +63,8 @@ pub(super) fn spectra(
     values
 }
 
-/// Intensity and magnitude of each pixel of a frame with this spectrum (mode, row, column), and the intensities' factor.
+/// Intensity and magnitude of each pixel of a frame with this spectrum (mode, row, column), and the
+/// intensities' factor.
 pub(super) fn modelled(
     shape: &Shape,
     scan: &Scan,
@@ -215,7 +217,8 @@ pub(super) fn gradient<M: Device>(
         },
         |on, (xi, spectra, found_losses, found)| {
             let mut worst = on.error(spectra, &model)?;
-            // From the spectra that the kernel has found: where they are near 0, ξ of Poisson noise is as their inverse.
+            // From the spectra that the kernel has found: where they are near 0, ξ of Poisson noise
+            // is as their inverse.
             let mut f = vec![Complex32::default(); model.len()];
             on.download(spectra, &mut f)?;
             let (mut waves, mut losses) = (Vec::new(), Vec::new());

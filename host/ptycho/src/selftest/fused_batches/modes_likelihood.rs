@@ -227,7 +227,8 @@ fn gradient<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, options: Options)
         |on, ((xi, spectra, found_probes, found_sums), (found_slopes, found_losses), found)| {
             let mut worst = on.error(spectra, &model)?;
             worst = worst.max(on.error(found_probes, &probes)?);
-            // From the spectra that the kernel has found: where they are near 0, ξ of Poisson noise is as their inverse.
+            // From the spectra that the kernel has found: where they are near 0, ξ of Poisson noise
+            // is as their inverse.
             let mut f = vec![Complex32::default(); model.len()];
             on.download(spectra, &mut f)?;
             let (mut waves, mut slopes, mut losses) = (Vec::new(), Vec::new(), Vec::new());

@@ -24,7 +24,8 @@ pub(super) enum By {
     ExactCluster,
 }
 
-/// Whether the probe has a support, α and step of object and probe (0: no update), and limits of the object's modulus.
+/// Whether the probe has a support, α and step of object and probe (0: no update), and limits of
+/// the object's modulus.
 pub(super) const PASSES: [(bool, [[f32; 2]; 3]); 6] = [
     (false, [[0.6, 1.0], [1.0, 0.7], [0.0, -1.0]]),
     (true, [[1.0, 1.0], [1.0, 0.2], [0.0, -1.0]]),

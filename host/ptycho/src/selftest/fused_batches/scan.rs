@@ -73,8 +73,8 @@ impl Scan {
         }
     }
 
-    /// χ of a frame (mode, row, column) and its metrics: errors, moved, photon, residual, free. `probe` is (mode, row,
-    /// column).
+    /// χ of a frame (mode, row, column) and its metrics: errors, moved, photon, residual, free.
+    /// `probe` is (mode, row, column).
     pub(super) fn chi(
         &self,
         frame: usize,

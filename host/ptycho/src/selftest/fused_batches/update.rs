@@ -13,8 +13,8 @@ use warpstride_kernels::ptycho::{
 };
 use warpstride_selftest::bench::{Bench, Case, all_wide, wide};
 
-/// Updates, momentum, limits of the object's modulus (none if the upper one is negative), and whether the momentum beyond the
-/// tiles of the bounds is deferred.
+/// Updates, momentum, limits of the object's modulus (none if the upper one is negative), and
+/// whether the momentum beyond the tiles of the bounds is deferred.
 pub(super) type Advance = (u32, f32, [f32; 2], bool);
 
 pub(super) const ADVANCES: [Advance; 4] = [
@@ -31,7 +31,8 @@ pub(super) const DENOMINATORS: [(u32, [f32; 2], [f32; 2]); 3] = [
     (PROBE, [0.0, 0.0], [1.0, 0.4]),
 ];
 
-/// Bounds on an object: the second and third quarter of rows and columns, so that there are pixels beyond them on every side.
+/// Bounds on an object: the second and third quarter of rows and columns, so that there are pixels
+/// beyond them on every side.
 pub(super) fn bounds(shape: &Shape) -> [u32; 4] {
     let [rows, columns] = [shape.object_rows, shape.object_columns];
     [
@@ -50,7 +51,8 @@ fn is_within(shape: &Shape, at: usize) -> bool {
     (top..bottom).contains(&row) && (left..right).contains(&column)
 }
 
-/// Whether place `at` of the object is in the tiles of [`bounds`], which go on below and to the right.
+/// Whether place `at` of the object is in the tiles of [`bounds`], which go on below and to the
+/// right.
 fn is_in_tiles(shape: &Shape, at: usize) -> bool {
     let [top, left, bottom, right] = bounds(shape);
     let columns = shape.object_columns as usize;

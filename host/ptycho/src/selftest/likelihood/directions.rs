@@ -1,5 +1,5 @@
-//! The kernels of conjugate gradients: `ptycho_conjugate_precondition`, `ptycho_conjugate_direction` and
-//! `ptycho_line_point`.
+//! The kernels of conjugate gradients: `ptycho_conjugate_precondition`,
+//! `ptycho_conjugate_direction` and `ptycho_line_point`.
 
 use super::super::shape::{Shape, Source};
 use crate::likelihood;
@@ -49,7 +49,8 @@ fn shares(shape: Shape) -> (u32, usize) {
     (share as u32, blocks[0] + blocks[1])
 }
 
-/// `ptycho_conjugate_precondition`; with `smoothed`, what the object's gradient has become is divided.
+/// `ptycho_conjugate_precondition`; with `smoothed`, what the object's gradient has become is
+/// divided.
 fn precondition<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
@@ -260,7 +261,8 @@ fn direction<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, factor: Factor) 
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Given(f32),
-    /// From frames whose losses have this slope, curvature and non-negative part of it, with a weight of the regulariser.
+    /// From frames whose losses have this slope, curvature and non-negative part of it, with a
+    /// weight of the regulariser.
     Found {
         sums: [f64; 3],
         weight: f64,

@@ -1,4 +1,5 @@
-//! Start probes where the distance to the focus is not small compared with that to the detector, and of cropped frames.
+//! Start probes where the distance to the focus is not small compared with that to the detector,
+//! and of cropped frames.
 
 use super::super::probe;
 use super::*;
@@ -150,8 +151,8 @@ fn a_zone_plate_far_from_the_specimen_lights_its_disc() {
     }
 }
 
-/// The probe of cropped frames is that of the whole ones, cropped in the far field; a model that fits the whole frames is not
-/// refused.
+/// The probe of cropped frames is that of the whole ones, cropped in the far field; a model that
+/// fits the whole frames is not refused.
 #[test]
 fn the_far_field_is_cropped_as_the_frames() {
     let zone_plate = [

@@ -95,8 +95,8 @@ fn apertures_have_their_areas() {
     );
 }
 
-/// The focus of a zone plate is an Airy pattern, whose first dark ring has the radius 1.22 Δr (Attwood, chapter 9); its disc on
-/// the detector has the diameter D z/f.
+/// The focus of a zone plate is an Airy pattern, whose first dark ring has the radius 1.22 Δr
+/// (Attwood, chapter 9); its disc on the detector has the diameter D z/f.
 #[test]
 fn a_zone_plate_has_its_resolution_and_its_disc() {
     let options = [
@@ -125,7 +125,8 @@ fn a_zone_plate_has_its_resolution_and_its_disc() {
     assert!((lit / expected - 1.0).abs() < 0.05, "{lit} {expected}");
 }
 
-/// Far from the focus the probe is the shadow of the zone plate: a ring of the diameter |d| λ/Δr, in either direction.
+/// Far from the focus the probe is the shadow of the zone plate: a ring of the diameter |d| λ/Δr,
+/// in either direction.
 #[test]
 fn a_defocused_zone_plate_gives_a_ring_of_its_opening_angle() {
     for sign in ["", "-"] {
@@ -158,8 +159,8 @@ fn a_defocused_zone_plate_gives_a_ring_of_its_opening_angle() {
     }
 }
 
-/// The propagated waist is exp(−r²/q)/q with q = w₀² + iλz/π, up to a factor: its radius is w₀ √(1 + (z/z_R)²), and downstream of
-/// the waist its phase grows outwards, as that of a diverging wave.
+/// The propagated waist is exp(−r²/q)/q with q = w₀² + iλz/π, up to a factor: its radius is w₀ √(1 +
+/// (z/z_R)²), and downstream of the waist its phase grows outwards, as that of a diverging wave.
 #[test]
 fn a_gaussian_beam_has_its_radius_and_its_curvature() {
     let waist: f64 = 100e-9;

@@ -7,8 +7,8 @@ use crate::{Target, Vector};
 
 impl Fit<'_> {
     /// Tied values at `values`. The variance of t is Σ ∂t/∂a ∂t/∂b cov(a, b) over the fitted
-    /// parameters that are not `held` at a bound; t has no uncertainty if one of them has none, or if
-    /// it depends on none.
+    /// parameters that are not `held` at a bound; t has no uncertainty if one of them has none, or
+    /// if it depends on none.
     pub(super) fn tied(&self, values: &[f64], statistics: &Statistics, held: &[bool]) -> Vec<Tied> {
         let problem = &self.problem;
         if problem.ties().is_empty() {

@@ -104,7 +104,8 @@ fn a_shared_parameter_has_the_information_of_all_data() {
             "{parameter:?}: {truth}"
         );
     }
-    // With all else fitted for each curve, the information adds, and the value is the weighted mean.
+    // With all else fitted for each curve, the information adds, and the value is the weighted
+    // mean.
     let weights: Vec<f64> = singles
         .iter()
         .map(|of| sigma(of, "radius").powi(-2))

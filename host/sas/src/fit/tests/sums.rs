@@ -102,8 +102,9 @@ fn a_sum_is_recovered_and_scales_may_be_solved_or_searched() {
     }
 }
 
-/// Two contrasts of polydisperse spheres whose interaction is a factor of its own, beside lamellae, smeared: sizes are
-/// shared, one follows from another, and the scales of both terms and the background are solved for in each set.
+/// Two contrasts of polydisperse spheres whose interaction is a factor of its own, beside lamellae,
+/// smeared: sizes are shared, one follows from another, and the scales of both terms and the
+/// background are solved for in each set.
 #[test]
 fn products_fit_together_with_sums_ties_distributions_and_resolution() {
     let model = Definition::parse("lamellar+sphere*hardsphere").unwrap();

@@ -155,7 +155,8 @@ impl Header {
         })
     }
 
-    /// A note if the header gives the column of I a name of another quantity, or of none that is known.
+    /// A note if the header gives the column of I a name of another quantity, or of none that is
+    /// known.
     pub(in crate::io) fn note_on_intensity(&self, column: Option<usize>) -> Option<String> {
         let at = column?;
         let name = match (&self.columns, &self.by_place) {

@@ -55,7 +55,8 @@ const SIGMA: [&str; 27] = [
 ];
 /// Those that are too short to follow what they belong to: `is`, `id`.
 const SHORT: [&str; 5] = ["d", "e", "s", "δ", "δ"];
-/// Names of the intensity: those of I(q) itself come first, and then those that also stand for what it was made from.
+/// Names of the intensity: those of I(q) itself come first, and then those that also stand for what
+/// it was made from.
 pub(super) const INTENSITY: [&str; 23] = [
     "i",
     "iq",

@@ -227,7 +227,8 @@ fn frames_are_data_sets_of_their_own() {
     assert_eq!(third.sigma, Some(vec![20.5, 21.5, 22.5, 23.5]));
 }
 
-/// Other programs tell an image from frames by the ranks of I and of Qx, and find Qx by `Q_indices`.
+/// Other programs tell an image from frames by the ranks of I and of Qx, and find Qx by
+/// `Q_indices`.
 #[test]
 fn a_written_image_has_rows_and_columns_and_a_mask() {
     let folder = tempfile::tempdir().unwrap();

@@ -90,8 +90,8 @@ pub fn is_date(kind: &DataType) -> bool {
     )
 }
 
-/// Whether any two cells of a column of this type may tell series apart: all types but numbers, dates
-/// and times.
+/// Whether any two cells of a column of this type may tell series apart: all types but numbers,
+/// dates and times.
 #[must_use]
 pub fn may_be_label(kind: &DataType) -> bool {
     let is_time = matches!(

@@ -1,8 +1,8 @@
 //! Parses chunks of Prometheus' text exposition format: `up{host="a"} 1 1392388200000`.
 //!
-//! A line is a sample: a series, a value, and a time in milliseconds since 1970, or in seconds as in
-//! `OpenMetrics`, whose numbers are smaller. Samples without a time get that of the option. Comments
-//! and exemplars are ignored.
+//! A line is a sample: a series, a value, and a time in milliseconds since 1970, or in seconds as
+//! in `OpenMetrics`, whose numbers are smaller. Samples without a time get that of the option.
+//! Comments and exemplars are ignored.
 
 use super::parse::{Context, Parsed};
 use crate::io::names::{Lookup, NameError};
@@ -38,9 +38,10 @@ fn first_time(text: &[u8]) -> Option<&[u8]> {
 /// Most lines in which the first timestamp is looked for.
 const FIRST_LINES: usize = 10_000;
 
-/// The unit of timestamps that no option states: seconds if the first one is a likely time in these,
-/// but not in milliseconds, or if the text is `OpenMetrics` by another sign and the first one is not
-/// likely in milliseconds, unless the text is made of remote read; `None` without timestamps.
+/// The unit of timestamps that no option states: seconds if the first one is a likely time in
+/// these, but not in milliseconds, or if the text is `OpenMetrics` by another sign and the first
+/// one is not likely in milliseconds, unless the text is made of remote read; `None` without
+/// timestamps.
 pub(super) fn unit(text: &[u8], remote_read: bool) -> Option<TimeUnit> {
     let first = first_time(text)?;
     let in_seconds =

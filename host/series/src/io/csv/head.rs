@@ -365,7 +365,8 @@ fn is_bare_clock(text: &str) -> bool {
 }
 
 /// The error of dates and times of day in columns of their own, if the row `below` the header has
-/// both among the columns that `may_be` one of them; `time` is that of the timestamps, if it is known.
+/// both among the columns that `may_be` one of them; `time` is that of the timestamps, if it is
+/// known.
 fn undated(
     file: &str,
     (names, below): (&[String], &[String]),

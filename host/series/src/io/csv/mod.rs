@@ -144,7 +144,8 @@ fn read_ahead(mut cutter: RecordSplitter, windows: &SyncSender<Result<Option<Win
 }
 
 impl Csv {
-    /// Reads the head of `stream`, which is in Prometheus' text format if it or `origin` says so. Without a series column, all points belong to the series `name`.
+    /// Reads the head of `stream`, which is in Prometheus' text format if it or `origin` says so.
+    /// Without a series column, all points belong to the series `name`.
     pub(super) fn open(
         file: String,
         name: &str,

@@ -1,5 +1,5 @@
-//! What may precede the header of a text: blank lines, comments, the annotations of `InfluxDB`'s CSV,
-//! and a line such as `sep=;`.
+//! What may precede the header of a text: blank lines, comments, the annotations of `InfluxDB`'s
+//! CSV, and a line such as `sep=;`.
 
 use super::fields::Fields;
 use super::records::Quoting;

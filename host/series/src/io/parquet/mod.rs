@@ -51,7 +51,8 @@ pub(super) struct Parquet {
 /// Columns of a row group.
 struct Group {
     time: Column,
-    /// The values, then the columns that name the series; of a wide table the values of each series.
+    /// The values, then the columns that name the series; of a wide table the values of each
+    /// series.
     others: Vec<Column>,
 }
 
@@ -370,8 +371,8 @@ impl Source for Parquet {
     }
 }
 
-/// The columns: those at the top, parts of structures, and the first part of each list and map, which
-/// stands for it.
+/// The columns: those at the top, parts of structures, and the first part of each list and map,
+/// which stands for it.
 fn usable(leaves: &[ColumnDescPtr]) -> Vec<usize> {
     let mut usable: Vec<usize> = Vec::new();
     for (leaf, column) in leaves.iter().enumerate() {

@@ -309,7 +309,8 @@ mod tests {
 
     #[test]
     fn header_sizes_are_parsed() {
-        // type = 2 (dictionary), size, packed, dictionary_page_header { num_values = 1000, encoding = 0 }.
+        // type = 2 (dictionary), size, packed, dictionary_page_header { num_values = 1000, encoding =
+        // 0 }.
         let header = [
             &[0x15][..],
             &zigzag(2),

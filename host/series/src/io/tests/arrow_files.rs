@@ -270,8 +270,8 @@ fn label_columns_name_the_series() {
     }
 }
 
-/// Columns that may tell series apart must be named; parts of structures have names of their own, and
-/// are null where the structure is. Null is no point.
+/// Columns that may tell series apart must be named; parts of structures have names of their own,
+/// and are null where the structure is. Null is no point.
 #[test]
 fn labels_in_structures_flags_dates_and_bytes() {
     let hosts = array(StringArray::from(vec![Some("a"), Some("b"), None]));

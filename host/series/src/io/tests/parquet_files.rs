@@ -256,8 +256,8 @@ fn lists_are_named_where_a_column_is_missing() {
     );
 }
 
-/// Columns that may tell series apart must be named, whatever they are; parts of structures have names
-/// of their own, and are null where the structure is.
+/// Columns that may tell series apart must be named, whatever they are; parts of structures have
+/// names of their own, and are null where the structure is.
 #[test]
 fn labels_in_structures_flags_dates_and_bytes() {
     let schema = "required int64 time; required double value; optional group labels { optional binary host (STRING); } required boolean flag; required int32 day (DATE); required fixed_len_byte_array(16) uid (UUID); required group tags (LIST) { repeated group list { required binary element (STRING); } }";
@@ -312,8 +312,8 @@ fn labels_in_structures_flags_dates_and_bytes() {
     );
 }
 
-/// As in text files, dates and times that nothing is read from are an error only if they tell series
-/// apart.
+/// As in text files, dates and times that nothing is read from are an error only if they tell
+/// series apart.
 #[test]
 fn unused_dates_that_lie_side_by_side_are_refused() {
     let schema = "required int64 time; required double value; optional int32 day (DATE); required int64 run (TIMESTAMP(MILLIS,true));";

@@ -4,8 +4,8 @@ use super::{Unit, is_minute};
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// 1990-01-01T00:00:00Z. A smaller number may be a date (20240101), a year, a number of days (45292.5,
-/// 2460310.5), a time since another moment, or one in another unit.
+/// 1990-01-01T00:00:00Z. A smaller number may be a date (20240101), a year, a number of days
+/// (45292.5, 2460310.5), a time since another moment, or one in another unit.
 const EARLIEST: u64 = 631_152_000;
 /// 1990-12-01 in nanoseconds: smaller numbers may be ticks of 100 ns since the year 1.
 const EARLIEST_NANOSECONDS: u64 = 660_000_000_000_000_000;

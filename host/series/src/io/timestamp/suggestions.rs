@@ -77,8 +77,8 @@ const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 /// Largest length of a timestamp.
 const LONGEST: usize = 80;
 
-/// The options that would read a timestamp, with what each of them makes of it: several if the order
-/// of day and month is open.
+/// The options that would read a timestamp, with what each of them makes of it: several if the
+/// order of day and month is open.
 pub(in crate::io) fn suggestion(text: &str) -> Option<String> {
     let text = text.trim();
     if text.len() > LONGEST {

@@ -10,8 +10,9 @@ use std::mem::ManuallyDrop;
 
 /// The tables that a batch changes.
 ///
-/// The destructor of a table panics after a panic in the database. While that panic unwinds, a second
-/// one would end the process, so that each table is opened and closed by itself, and never dropped.
+/// The destructor of a table panics after a panic in the database. While that panic unwinds, a
+/// second one would end the process, so that each table is opened and closed by itself, and never
+/// dropped.
 pub(super) struct Tables<'t> {
     pub(super) series: OpenTable<'t, u32, &'static [u8]>,
     pub(super) raw: OpenTable<'t, (u32, u64), &'static [u8]>,
@@ -75,7 +76,8 @@ pub(super) fn interval_of(policy: &Policy, time: i64) -> u64 {
     time as u64 / interval_length(policy)
 }
 
-/// The stored records of the affected blocks in `affected_blocks`, in the same order; `None` for new series.
+/// The stored records of the affected blocks in `affected_blocks`, in the same order; `None` for
+/// new series.
 pub(super) fn old_blocks(
     tables: &Tables<'_>,
     affected_blocks: &[(u32, &[Vec<u64>])],

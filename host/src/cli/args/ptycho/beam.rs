@@ -35,7 +35,8 @@ pub(crate) struct BeamArgs {
         conflicts_with = "pixel_angle"
     )]
     pub(crate) pixel_size: Option<String>,
-    /// Pixel of the detector as an angle, such as 0.3mrad, or a spatial frequency, such as 0.02/A; no distance is needed then
+    /// Pixel of the detector as an angle, such as 0.3mrad, or a spatial frequency, such as 0.02/A;
+    /// no distance is needed then
     #[arg(long, value_name = "ANGLE", allow_hyphen_values = true)]
     pub(crate) pixel_angle: Option<String>,
 }
@@ -43,10 +44,12 @@ pub(crate) struct BeamArgs {
 /// The optics of an electron microscope, from which the start probe follows.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct OpticsArgs {
-    /// Start with the probe of a lens with this semi-angle of convergence, such as 17mrad (probe.source = "aberrations")
+    /// Start with the probe of a lens with this semi-angle of convergence, such as 17mrad
+    /// (probe.source = "aberrations")
     #[arg(long, value_name = "ANGLE", allow_hyphen_values = true)]
     pub(crate) semi_angle: Option<String>,
-    /// Distance from the focus to the specimen, such as -13um: positive downstream of the focus (overfocus), negative for underfocus
+    /// Distance from the focus to the specimen, such as -13um: positive downstream of the focus
+    /// (overfocus), negative for underfocus
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) defocus: Option<String>,
     /// Spherical aberration of the lens, such as 1.2mm, with --semi-angle
@@ -57,8 +60,8 @@ pub(crate) struct OpticsArgs {
         requires = "semi_angle"
     )]
     pub(crate) c3: Option<String>,
-    /// Two-fold astigmatism of the lens and its direction, counterclockwise from the columns' direction, such as 20nm,30deg, with
-    /// --semi-angle
+    /// Two-fold astigmatism of the lens and its direction, counterclockwise from the columns'
+    /// direction, such as 20nm,30deg, with --semi-angle
     #[arg(
         long,
         value_name = "LENGTH,ANGLE",

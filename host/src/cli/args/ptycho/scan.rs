@@ -6,8 +6,8 @@ use clap::Args;
 /// What a scan is beyond its file: the table `[data]` of a recipe.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ScanArgs {
-    /// Transform the positions of the file: swap, flip-rows, flip-columns, rotate=30deg, affine=[a,b,c,d], separated by
-    /// commas, applied in this order; none: as in the file
+    /// Transform the positions of the file: swap, flip-rows, flip-columns, rotate=30deg,
+    /// affine=[a,b,c,d], separated by commas, applied in this order; none: as in the file
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]

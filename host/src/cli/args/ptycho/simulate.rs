@@ -46,8 +46,8 @@ pub(crate) struct SimulateArgs {
     /// Points of the path at which frames are computed [default: 4 for each pixel, at least 8]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) fly_points: Option<usize>,
-    /// Change of the beam from frame to frame, as a fraction of its width: its place, its defocus and its astigmatism vary by
-    /// up to as much
+    /// Change of the beam from frame to frame, as a fraction of its width: its place, its defocus
+    /// and its astigmatism vary by up to as much
     #[arg(
         long,
         value_name = "FRACTION",
@@ -69,13 +69,15 @@ pub(crate) struct SimulateArgs {
     /// Frames are near fields (Fresnel propagation), not far fields
     #[arg(long)]
     pub(crate) near_field: bool,
-    /// Distance from the focus of a cone beam to the specimen, such as 4mm, with --near-field [default: none, a parallel beam]
+    /// Distance from the focus of a cone beam to the specimen, such as 4mm, with --near-field
+    /// [default: none, a parallel beam]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) focus_to_sample: Option<String>,
     /// Slices of a thick specimen [default: 1, a thin one]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) slices: Option<usize>,
-    /// Distance between neighbouring slices, one for all, such as 30um, with --slices [default: 20um, or 30nm with --electrons]
+    /// Distance between neighbouring slices, one for all, such as 30um, with --slices [default:
+    /// 20um, or 30nm with --electrons]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) slice_distance: Option<String>,
     /// 300 kV electrons instead of 10 keV X-rays, with --slices

@@ -1,4 +1,5 @@
-//! What each rank opens by itself before a reconstruction: the scan, its orientation, what the run starts from, the back end.
+//! What each rank opens by itself before a reconstruction: the scan, its orientation, what the run
+//! starts from, the back end.
 
 use super::{DIFFERENT, ProgressOutput, Reconstruct};
 use crate::cli::byte_size;
@@ -47,8 +48,8 @@ pub(super) struct Opened {
 }
 
 impl Reconstruct {
-    /// Finds the orientation and puts it into the recipe; every rank does, and finds the same. Returns the scan, if it does not
-    /// have to be read again.
+    /// Finds the orientation and puts it into the recipe; every rank does, and finds the same.
+    /// Returns the scan, if it does not have to be read again.
     pub(super) fn orient(
         &mut self,
         interrupt: &Interrupt,
@@ -86,7 +87,8 @@ impl Reconstruct {
         Ok((!turned).then_some(read))
     }
 
-    /// Finds the rotation of the scan and puts it into the recipe, as [`Self::orient`] does with the orientation.
+    /// Finds the rotation of the scan and puts it into the recipe, as [`Self::orient`] does with
+    /// the orientation.
     pub(super) fn rotate(
         &mut self,
         interrupt: &Interrupt,
@@ -166,7 +168,8 @@ impl Reconstruct {
         }
     }
 
-    /// Finds the recipe by trials; every rank does, and all take what the first one has found. Returns the scan.
+    /// Finds the recipe by trials; every rank does, and all take what the first one has found.
+    /// Returns the scan.
     pub(super) fn choose(
         &mut self,
         read: Option<ReadScan>,
@@ -398,7 +401,8 @@ impl Reconstruct {
         }
     }
 
-    /// Where the counts of a scan that is too large for the host's memory are put; the CPU needs them in memory.
+    /// Where the counts of a scan that is too large for the host's memory are put; the CPU needs
+    /// them in memory.
     fn scratch_folder(&self) -> Option<&Path> {
         let single = self.recipe.precision == Precision::F32;
         let beside = || self.files.result.parent().unwrap_or(Path::new("."));

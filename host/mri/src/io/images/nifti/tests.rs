@@ -50,8 +50,8 @@ fn rows(bytes: &[u8]) -> [[f64; 4]; 3] {
     [0, 1, 2].map(|row| [0, 1, 2, 3].map(|column| number(bytes, 280 + 16 * row + 4 * column)))
 }
 
-/// The affine matrix of the header's quaternion, by the formula of the standard. Near half turns, a is a small
-/// difference of numbers in single precision.
+/// The affine matrix of the header's quaternion, by the formula of the standard. Near half turns, a
+/// is a small difference of numbers in single precision.
 fn turned(bytes: &[u8]) -> [[f64; 4]; 3] {
     let [b, c, d] = [0, 1, 2].map(|at| number(bytes, 256 + 4 * at));
     let a = (1.0 - (b * b + c * c + d * d)).max(0.0).sqrt();
@@ -88,7 +88,8 @@ fn assert_near(a: [[f64; 4]; 3], b: [[f64; 4]; 3]) {
     }
 }
 
-/// The values are those that nibabel 5.4 found in this file (`affine`, `header.get_zooms()`, `dataobj`).
+/// The values are those that nibabel 5.4 found in this file (`affine`, `header.get_zooms()`,
+/// `dataobj`).
 #[test]
 fn a_plane_has_the_header_that_an_independent_reader_found() {
     let placement = Placement::new([0.010, -0.020, 0.030], OBLIQUE);
@@ -115,8 +116,8 @@ fn a_plane_has_the_header_that_an_independent_reader_found() {
     assert_eq!(number(&bytes, 356 + 8 * 15), 12.0);
 }
 
-/// Every proper and improper rotation by right angles, and oblique ones: both forms of the header agree, and the
-/// middle voxel is at the centre.
+/// Every proper and improper rotation by right angles, and oblique ones: both forms of the header
+/// agree, and the middle voxel is at the centre.
 #[test]
 fn both_forms_of_the_position_agree_for_every_orientation() {
     let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
@@ -191,7 +192,8 @@ fn slices_are_stacked_and_repetitions_are_the_fourth_axis() {
     assert_eq!((short(&bytes, 46), short(&bytes, 48)), (1, 5));
 }
 
-/// Slabs of a scan, and slices that are not parallel and equidistant, have each their own affine matrix.
+/// Slabs of a scan, and slices that are not parallel and equidistant, have each their own affine
+/// matrix.
 #[test]
 fn images_of_several_positions_are_in_several_files() {
     let folder = tempfile::tempdir().unwrap();

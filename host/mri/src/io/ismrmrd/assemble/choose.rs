@@ -10,8 +10,8 @@ use warpstride_files::source::Source;
 /// How acquisitions without a trajectory are refused, and what to do about them.
 const CARTESIAN: &str = "a trajectory, kx and ky of every sample (Cartesian data need none: Gadgetron, or BART's fft and pics, reconstruct them; for this program, write kx = (sample − center_sample)/number_of_samples and ky = (kspace_encode_step_1 − its centre)/y of encodedSpace to traj)";
 
-/// The acquisitions of the image, or of `every` image that is selected, in the order of the file, and the kinds of the
-/// others.
+/// The acquisitions of the image, or of `every` image that is selected, in the order of the file,
+/// and the kinds of the others.
 pub(super) fn choose(
     source: &Source,
     records: &Records<'_>,

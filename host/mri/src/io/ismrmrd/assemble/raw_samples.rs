@@ -182,8 +182,8 @@ impl RawSamples {
         Ok(begin + used_samples)
     }
 
-    /// Converts the trajectory from `unit` to cycles per pixel of the encoded space; `None` if the size of a pixel is needed and
-    /// unknown. The field of view is that of the image, `recon`.
+    /// Converts the trajectory from `unit` to cycles per pixel of the encoded space; `None` if the
+    /// size of a pixel is needed and unknown. The field of view is that of the image, `recon`.
     pub(super) fn convert(&mut self, unit: KUnit, recon: Space, encoded: Space) -> Option<()> {
         let measured = self.trajectory.ncols() - usize::from(self.partitions);
         for (axis, mut column) in self

@@ -34,8 +34,9 @@ impl ThirdColumn {
         }
     }
 
-    /// The smallest and the largest kz if the column is kz: it has negative values; or is the same in each readout, as in a stack;
-    /// or makes readouts equally long that are not in the plane, as spokes of a volume are.
+    /// The smallest and the largest kz if the column is kz: it has negative values; or is the same
+    /// in each readout, as in a stack; or makes readouts equally long that are not in the plane, as
+    /// spokes of a volume are.
     pub(super) fn as_kz(&self) -> Option<[f64; 2]> {
         // Readouts far beyond the others are left out.
         let limit = far(self.readouts.iter().map(|of| of.reach[1]).collect(), 0.0);

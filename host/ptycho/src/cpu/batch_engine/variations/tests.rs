@@ -1,4 +1,5 @@
-//! The sums of a batch are derivatives of the objective and adjoint to the forward model; equations are those of the products.
+//! The sums of a batch are derivatives of the objective and adjoint to the forward model; equations
+//! are those of the products.
 
 use super::super::deviations;
 use super::*;
@@ -73,7 +74,8 @@ fn sums_are_derivatives_of_the_squares() {
     }
 }
 
-/// ⟨Σ_k c_jk S\[U_k\] O, χ_j⟩ over the frames is ⟨U_k, Σ_j c_jk S⁻¹\[conj(O) χ_j\]⟩ over the shapes, for any χ.
+/// ⟨Σ_k c_jk S\[U_k\] O, χ_j⟩ over the frames is ⟨U_k, Σ_j c_jk S⁻¹\[conj(O) χ_j\]⟩ over the
+/// shapes, for any χ.
 #[test]
 fn sums_are_adjoint_to_the_variations_of_the_exit_waves() {
     let engine = varied_engine(false);
@@ -140,7 +142,8 @@ fn equations_hold_the_products_of_the_shapes_with_the_object() {
     }
 }
 
-/// The model does not change when shapes are made orthonormal and the probe takes the mean, nor when all is scaled.
+/// The model does not change when shapes are made orthonormal and the probe takes the mean, nor
+/// when all is scaled.
 #[test]
 fn the_end_of_an_iteration_changes_no_model() {
     let mut engine = varied_engine(false);
@@ -168,7 +171,8 @@ fn the_end_of_an_iteration_changes_no_model() {
     assert!((scaled / before - 1.0).abs() < 1e-12);
 }
 
-/// Further variations are formed beside those that there are, which are updated as without them; the frames' probes do not have them yet.
+/// Further variations are formed beside those that there are, which are updated as without them;
+/// the frames' probes do not have them yet.
 #[test]
 fn further_variations_are_formed_beside_the_present_ones() {
     let step = crate::Step {

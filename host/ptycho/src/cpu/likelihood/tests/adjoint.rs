@@ -12,7 +12,8 @@ use crate::cpu::window::Window;
 use num_complex::Complex;
 use warpstride_fft::TransposedFft2;
 
-/// ⟨D(S\[x\]·O), y⟩ = ⟨x, S⁻¹\[conj(O) D⁻¹ y\]⟩, D the propagation to the detector, and likewise for the object.
+/// ⟨D(S\[x\]·O), y⟩ = ⟨x, S⁻¹\[conj(O) D⁻¹ y\]⟩, D the propagation to the detector, and likewise
+/// for the object.
 #[test]
 fn the_gradients_operator_is_adjoint_to_the_model() {
     for field in FIELDS {

@@ -1,4 +1,5 @@
-//! Positions and scales of frames have the derivatives of the likelihood and of the normal equations.
+//! Positions and scales of frames have the derivatives of the likelihood and of the normal
+//! equations.
 
 use super::super::gradient::loss;
 use super::models::{FIELDS, MODELS, plain_step};

@@ -1,7 +1,7 @@
 //! The copies of object and probe that regions of a scan have, and their merges.
 //!
-//! A copy has the part of the object with the windows of its region, on which their corners are then. Between iterations there are no
-//! copies, but their memory stays.
+//! A copy has the part of the object with the windows of its region, on which their corners are
+//! then. Between iterations there are no copies, but their memory stays.
 
 use crate::cuda::buffers::Buffers;
 use crate::cuda::exchange::Exchange;
@@ -240,7 +240,8 @@ impl<M: Device> RegionBuffers<M> {
         })
     }
 
-    /// Sets the corners of this device's windows on the copies from those of all frames on the object.
+    /// Sets the corners of this device's windows on the copies from those of all frames on the
+    /// object.
     pub(super) fn set_corners(
         &mut self,
         (device, layout): (&M, &Layout),

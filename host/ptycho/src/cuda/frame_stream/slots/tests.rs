@@ -124,7 +124,8 @@ fn a_slow_file_gives_the_same_blocks() {
     }
 }
 
-/// Frames that follow each other are copied as they are, others are put together, in every order of the two.
+/// Frames that follow each other are copied as they are, others are put together, in every order of
+/// the two.
 #[test]
 fn frames_in_many_places_are_put_together() {
     let device = EmulatedDevice::new();

@@ -1,4 +1,5 @@
-//! The fused launches at exact positions, for one mode: the probe is shifted to every frame in the registers of its block.
+//! The fused launches at exact positions, for one mode: the probe is shifted to every frame in the
+//! registers of its block.
 
 use super::super::Pair;
 use super::Fused;

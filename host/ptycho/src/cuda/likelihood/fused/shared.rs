@@ -1,4 +1,5 @@
-//! What shifted probes and several modes need besides, and what is summed over frames before the others.
+//! What shifted probes and several modes need besides, and what is summed over frames before the
+//! others.
 
 use super::Fused;
 use crate::cuda::layout::Layout;
@@ -15,7 +16,8 @@ pub(super) struct Shared<M: Device> {
     pub(super) slices: u32,
     /// Shifted probes (frame, mode, row, column); none at whole pixels.
     pub(super) probes: M::Buffer<Complex32>,
-    /// (slice, mode, row, column): spectra of the probe's gradient, or at whole pixels the gradient itself.
+    /// (slice, mode, row, column): spectra of the probe's gradient, or at whole pixels the gradient
+    /// itself.
     pub(super) sums: M::Buffer<Complex32>,
     /// (slice, row, column): the probe's shifted direction.
     pub(super) changes: M::Buffer<Complex32>,
@@ -43,7 +45,8 @@ impl<M: Device> Shared<M> {
 }
 
 impl<M: Device> Fused<M> {
-    /// Makes ready for frames whose probes are shifted or not (`shifts`), and for the probe's gradient if it is `summed`.
+    /// Makes ready for frames whose probes are shifted or not (`shifts`), and for the probe's
+    /// gradient if it is `summed`.
     pub(super) fn place(
         &mut self,
         device: &M,

@@ -25,8 +25,8 @@ impl Model {
         new
     }
 
-    /// Goes through the blocks, checks what is there unless it is replaced, and changes it if the access allows; returns how many
-    /// blocks were brought from the host.
+    /// Goes through the blocks, checks what is there unless it is replaced, and changes it if the
+    /// access allows; returns how many blocks were brought from the host.
     fn pass(&mut self, descends: bool, access: Access, returns: bool) -> usize {
         let mut order: Vec<usize> = (0..LENGTHS.len()).collect();
         if descends {

@@ -1,5 +1,6 @@
-//! Products of Ptychodus (`product.h5`), in which pty-chi's results are saved. Names and meaning are those of its documented
-//! `ptychodus.api.io.ProductFileKeys` and `ptychodus.api.object.ObjectGeometry`.
+//! Products of Ptychodus (`product.h5`), in which pty-chi's results are saved. Names and meaning
+//! are those of its documented `ptychodus.api.io.ProductFileKeys` and
+//! `ptychodus.api.object.ObjectGeometry`.
 
 use super::{ELECTRONVOLT, OtherResult, above_zero, only_layer};
 use crate::data::{Geometry, Propagation};
@@ -41,7 +42,8 @@ pub(super) fn read(source: &Source) -> Result<OtherResult, IoError> {
     };
     let energy = required(ENERGY)?;
     let distance = required(DISTANCE)?;
-    // HDF5's booleans are enumerations, which not every version converts to numbers; the far field is the rule.
+    // HDF5's booleans are enumerations, which not every version converts to numbers; the far field
+    // is the rule.
     let near = of_file(FAR_FIELD)? == Some(0.0);
     let focus = of_file(FOCUS)?.filter(|z| z.is_finite() && *z > 0.0);
     let mut probe = modes(&at(source, "probe", PROBE)?)?;
@@ -93,7 +95,8 @@ fn positions(source: &Source) -> Result<Array2<f64>, IoError> {
         .map_err(|_| x_numbers.bad_shape(&format!("shape ({}), as of {}", y.len(), POSITIONS[0])))
 }
 
-/// The incoherent modes of the first coherent mode of a probe (coherent mode, incoherent mode, row, column).
+/// The incoherent modes of the first coherent mode of a probe (coherent mode, incoherent mode, row,
+/// column).
 fn modes(numbers: &Numbers<'_>) -> Result<Array3<Complex<f64>>, IoError> {
     let expected = "shape (coherent mode, incoherent mode, row, column), not empty";
     if numbers.shape().len() != 4 || numbers.shape().contains(&0) {
@@ -104,8 +107,8 @@ fn modes(numbers: &Numbers<'_>) -> Result<Array3<Complex<f64>>, IoError> {
     Ok(all.index_axis_move(Axis(0), 0))
 }
 
-/// Whether the probe belongs to a transform without a factor, as pty-chi's, rather than to a unitary one: which of both has the
-/// stated number of photons, if it is stated.
+/// Whether the probe belongs to a transform without a factor, as pty-chi's, rather than to a
+/// unitary one: which of both has the stated number of photons, if it is stated.
 fn is_unnormalised(probe: &Array3<Complex<f64>>, transform: f64, photons: Option<f64>) -> bool {
     let power: f64 = probe.iter().map(Complex::norm_sqr).sum();
     match photons.filter(|photons| photons.is_finite() && *photons > 0.0) {

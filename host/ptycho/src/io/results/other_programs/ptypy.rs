@@ -1,5 +1,5 @@
-//! PtyPy's `.ptyr` files: `/content/obj/<storage>/data`, `/content/probe/<storage>/data` and what is beside them. Coordinates are
-//! those of the documented classes `Storage` and `View`.
+//! PtyPy's `.ptyr` files: `/content/obj/<storage>/data`, `/content/probe/<storage>/data` and what
+//! is beside them. Coordinates are those of the documented classes `Storage` and `View`.
 
 use super::{ELECTRONVOLT, OtherResult, above_zero, only_layer};
 use crate::data::{Geometry, Propagation};
@@ -77,7 +77,8 @@ pub(super) fn read(source: &Source) -> Result<OtherResult, IoError> {
     })
 }
 
-/// The first of `paths` that is a dataset of a number above 0; parameters without a value are not numbers.
+/// The first of `paths` that is a dataset of a number above 0; parameters without a value are not
+/// numbers.
 fn first_number(source: &Source, paths: &[String]) -> Result<Option<f64>, IoError> {
     for path in paths {
         let Some(numbers) = source.numbers(path).unwrap_or(None) else {

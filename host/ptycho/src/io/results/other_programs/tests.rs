@@ -178,7 +178,8 @@ fn a_file_of_ptypy_is_read_with_positions_where_it_has_them() {
     let back = results::read(&again).unwrap();
     assert_eq!((back.object, back.corners), (found.object, found.corners));
 
-    // The documented example: the centre is pixel 3.2, and a window of 4 pixels at 0 begins at pixel 1.
+    // The documented example: the centre is pixel 3.2, and a window of 4 pixels at 0 begins at
+    // pixel 1.
     ptyr(&path, |file| {
         put(file, "content/obj/SMFG00/_center", &arr1(&[3.2, 3.2]));
         file.create_group("content/positions").unwrap();

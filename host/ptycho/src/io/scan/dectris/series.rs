@@ -167,8 +167,9 @@ struct Places {
     is_clear: bool,
 }
 
-/// The places of files with these `lengths`, which say it themselves (`stated`) or follow one another, with missing files `before` some
-/// of them, which have as many frames as the longest: only the last file of a series is shorter.
+/// The places of files with these `lengths`, which say it themselves (`stated`) or follow one
+/// another, with missing files `before` some of them, which have as many frames as the longest:
+/// only the last file of a series is shorter.
 fn places(lengths: &[usize], stated: &[Option<usize>], before: &[usize], planned: usize) -> Places {
     let longest = lengths.iter().copied().max().unwrap_or(0);
     let missing = |file: usize| before.iter().filter(|after| **after == file).count();

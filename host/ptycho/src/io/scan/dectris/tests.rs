@@ -178,7 +178,8 @@ fn units_that_a_master_does_not_state_are_those_of_dectris() {
     assert!(!notes.contains("detector_distance"), "{notes}");
 }
 
-/// With positions of a table: the mask has the bits of `pixel_mask`, gaps and counts from the cutoff on.
+/// With positions of a table: the mask has the bits of `pixel_mask`, gaps and counts from the
+/// cutoff on.
 #[test]
 fn a_scan_with_positions_of_a_table_is_read() {
     let folder = tempfile::tempdir().unwrap();

@@ -7,8 +7,9 @@ use warpstride_files::source::{Numbers, Source};
 
 /// Largest distance of a coordinate from where equal steps have it, in steps, that means nothing.
 const EQUAL: f64 = 0.01;
-/// Coordinates of a scan are rounded copies of equal steps, and not those of a raster that leaves out a row, if a step has two units of
-/// the last decimal place, or if so many steps are larger, and as many smaller, than the mean.
+/// Coordinates of a scan are rounded copies of equal steps, and not those of a raster that leaves
+/// out a row, if a step has two units of the last decimal place, or if so many steps are larger,
+/// and as many smaller, than the mean.
 const ROUNDED: f64 = 0.5;
 const BOTH: usize = 3;
 /// Most decimal places that coordinates are rounded to.
@@ -68,7 +69,8 @@ impl Steps {
     }
 }
 
-/// The largest power of ten of which all coordinates are multiples, up to rounding; `None` if they have too many decimal places.
+/// The largest power of ten of which all coordinates are multiples, up to rounding; `None` if they
+/// have too many decimal places.
 fn last_decimal(coordinates: &[f64]) -> Option<f64> {
     (-3..=MOST_DECIMALS).find_map(|places| {
         let scale = 10_f64.powi(places);
@@ -88,7 +90,8 @@ fn mixed(coordinates: &[f64], step: f64) -> bool {
 }
 
 impl AxisStep {
-    /// The axis `path` of `length` points, or with two coordinates; that of a scan may have steps that differ.
+    /// The axis `path` of `length` points, or with two coordinates; that of a scan may have steps
+    /// that differ.
     pub(super) fn read(
         source: &Source,
         path: String,
@@ -206,7 +209,8 @@ impl AxisStep {
         self
     }
 
-    /// The axis, or the step of the calibration if it counts pixels; a calibration that differs from the axis is noted.
+    /// The axis, or the step of the calibration if it counts pixels; a calibration that differs
+    /// from the axis is noted.
     pub(super) fn or_calibrated(
         axis: Option<Self>,
         calibrated: Option<&Self>,

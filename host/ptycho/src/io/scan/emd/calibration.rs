@@ -1,5 +1,5 @@
-//! The calibration that py4DSTEM stores beside a datacube, as metadata of EMD 1.0: numbers and texts in
-//! `metadatabundle/calibration` of the datacube's group or of one above it.
+//! The calibration that py4DSTEM stores beside a datacube, as metadata of EMD 1.0: numbers and
+//! texts in `metadatabundle/calibration` of the datacube's group or of one above it.
 
 use super::super::units::attribute_unit;
 use super::AxisStep;
@@ -96,7 +96,8 @@ fn place(source: &Source, group: &str) -> Option<String> {
     None
 }
 
-/// The voltage, V: in the unit of the dataset, or that in which it is one of a microscope; `None`, which is noted, if it is in neither.
+/// The voltage, V: in the unit of the dataset, or that in which it is one of a microscope; `None`,
+/// which is noted, if it is in neither.
 fn voltage(
     source: &Source,
     path: &str,

@@ -10,7 +10,8 @@ use warpstride_files::source::{Look, LookFrom};
 use warpstride_formats::FrameFile;
 
 impl FrameStack<'_> {
-    /// The frames of a file of another format than HDF5, which does not stay open: a scan may have thousands of them.
+    /// The frames of a file of another format than HDF5, which does not stay open: a scan may have
+    /// thousands of them.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -37,8 +38,9 @@ impl FrameStack<'_> {
         Ok(file)
     }
 
-    /// The frames of several stacks, at least one, one after the other; `first` is what errors call the first of them. They are a raster
-    /// if each of them is one with as many points in a row, or if each says that all are this raster.
+    /// The frames of several stacks, at least one, one after the other; `first` is what errors call
+    /// the first of them. They are a raster if each of them is one with as many points in a row, or
+    /// if each says that all are this raster.
     ///
     /// # Errors
     /// Other rows and columns than those of the first, or too many frames.
@@ -68,7 +70,8 @@ impl FrameStack<'_> {
         })
     }
 
-    /// Checks that nothing has been written to the files that do not stay open since they were opened first.
+    /// Checks that nothing has been written to the files that do not stay open since they were
+    /// opened first.
     ///
     /// # Errors
     /// A file has changed.
@@ -136,7 +139,8 @@ fn raster_of(stacks: &[FrameStack<'_>], frames: usize) -> Option<[usize; 2]> {
     each.then_some([frames / fast, fast])
 }
 
-/// The stacks that have some of `frames`, of stacks that follow one another, and which frames of each.
+/// The stacks that have some of `frames`, of stacks that follow one another, and which frames of
+/// each.
 pub(super) fn parts<'n, 's>(
     stacks: &'n [FrameStack<'s>],
     frames: &Range<usize>,

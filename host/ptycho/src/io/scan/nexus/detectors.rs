@@ -13,8 +13,8 @@ pub(super) struct Candidate<'s> {
     pub(super) detector: String,
 }
 
-/// What speaks for a detector, the most important first: one frame for each position, a pixel size or a distance, and the pixels of a
-/// frame.
+/// What speaks for a detector, the most important first: one frame for each position, a pixel size
+/// or a distance, and the pixels of a frame.
 type Merits = (bool, bool, usize);
 
 impl Candidate<'_> {

@@ -1,4 +1,5 @@
-//! Logs (NXlog), which stand for a number or an axis: `value` over `time`, and what was computed of them.
+//! Logs (NXlog), which stand for a number or an axis: `value` over `time`, and what was computed of
+//! them.
 //!
 //! NeXus: <https://manual.nexusformat.org/classes/base_classes/NXlog.html>.
 
@@ -33,7 +34,8 @@ pub(super) fn common(source: &Source, path: &str) -> Result<String, IoError> {
     })
 }
 
-/// The dataset that states the unit of `path`: that itself, or the values of a log of which it is the mean.
+/// The dataset that states the unit of `path`: that itself, or the values of a log of which it is
+/// the mean.
 ///
 /// # Errors
 /// A damaged file.
@@ -46,7 +48,8 @@ pub(super) fn with_units(source: &Source, path: &str) -> Result<String, IoError>
     })
 }
 
-/// The dataset with the values of a log, or its means, if there is one for each of `frames` frames; `None` if `path` is no log.
+/// The dataset with the values of a log, or its means, if there is one for each of `frames` frames;
+/// `None` if `path` is no log.
 ///
 /// # Errors
 /// A damaged file.

@@ -1,8 +1,10 @@
-//! Chains of NXtransformations: where a thing of the experiment is, in the laboratory frame of NeXus.
+//! Chains of NXtransformations: where a thing of the experiment is, in the laboratory frame of
+//! NeXus.
 //!
-//! That frame is McStas's: z along the beam, y upwards, x so that the axes are right-handed. An axis T moves things actively; the
-//! axes on which it depends are applied after it: T₃ T₂ T₁ for T₁ that depends on T₂, which depends on T₃. With the value v, the
-//! vector u and the offset o, a translation maps p to p + v u + o, and a rotation to R(v, u) p + o
+//! That frame is McStas's: z along the beam, y upwards, x so that the axes are right-handed. An
+//! axis T moves things actively; the axes on which it depends are applied after it: T₃ T₂ T₁ for T₁
+//! that depends on T₂, which depends on T₃. With the value v, the vector u and the offset o, a
+//! translation maps p to p + v u + o, and a rotation to R(v, u) p + o
 //! (<https://manual.nexusformat.org/classes/base_classes/NXtransformations.html>).
 
 use super::logs;
@@ -75,11 +77,13 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// Reads the chain that begins with the axis `first`, a path; `given` is the unit of its lengths that the options state, and `frames` are
-    /// stored as the raster `scan_shape`, if they are.
+    /// Reads the chain that begins with the axis `first`, a path; `given` is the unit of its
+    /// lengths that the options state, and `frames` are stored as the raster `scan_shape`, if they
+    /// are.
     ///
     /// # Errors
-    /// A loop, an axis that is missing or has no known units, or axes with different numbers of values.
+    /// A loop, an axis that is missing or has no known units, or axes with different numbers of
+    /// values.
     pub(super) fn read(
         source: &Source,
         first: &str,
@@ -222,7 +226,8 @@ struct Axis<'a> {
 }
 
 impl Axis<'_> {
-    /// Whether it is a log, which may have its attributes or leave them to the dataset with its values.
+    /// Whether it is a log, which may have its attributes or leave them to the dataset with its
+    /// values.
     fn is_log(&self) -> bool {
         self.path != self.numbers.path()
     }
@@ -349,7 +354,8 @@ fn axis(
     })
 }
 
-/// The values of an axis: one, or one for each frame. Those of a raster may be one for each row or for each point of a row.
+/// The values of an axis: one, or one for each frame. Those of a raster may be one for each row or
+/// for each point of a row.
 fn values(
     numbers: &Numbers<'_>,
     log: bool,
@@ -425,7 +431,8 @@ mod tests {
     fn axes_are_applied_from_the_thing_outwards() {
         let chain = Chain {
             axes: vec![
-                // The stage, on a plate that is turned by 90° about z, on a table 1 m along the beam.
+                // The stage, on a plate that is turned by 90° about z, on a table 1 m along the
+                // beam.
                 AxisMotion {
                     motion: Motion::Translation,
                     values: vec![1.0, 2.0],

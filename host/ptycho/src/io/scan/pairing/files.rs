@@ -1,4 +1,5 @@
-//! Frames of several files: positions by the numbers in the files' names, and by a column of a table that has the names.
+//! Frames of several files: positions by the numbers in the files' names, and by a column of a
+//! table that has the names.
 
 use super::{FoundPositions, FrameNumbers, mismatch};
 use crate::Pair;
@@ -23,7 +24,8 @@ fn base_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// A name without its ending, which may be another one in a table; numbers after a point are no ending.
+/// A name without its ending, which may be another one in a table; numbers after a point are no
+/// ending.
 fn stem(name: &str) -> &str {
     match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() && ending.chars().any(|c| !c.is_ascii_digit()) => {
@@ -41,7 +43,8 @@ fn last(path: &str, components: usize) -> Option<String> {
     Some(parts[first..].join("/"))
 }
 
-/// What is compared of the last components of a path: the text, or the text with its numbers as numbers.
+/// What is compared of the last components of a path: the text, or the text with its numbers as
+/// numbers.
 const KEYS: [fn(&str, usize) -> Option<String>; 2] = [last, |path, components| {
     last(path, components).map(|text| format!("{:?}", by_numbers(&text)))
 }];
@@ -49,8 +52,8 @@ const KEYS: [fn(&str, usize) -> Option<String>; 2] = [last, |path, components| {
 /// Most components of paths that are compared.
 const MOST_COMPONENTS: usize = 32;
 
-/// The file that each position names, where it is one of `files`, by the key that finds most. Compared are as many of the last
-/// components of the paths, at least, as differ for all files.
+/// The file that each position names, where it is one of `files`, by the key that finds most.
+/// Compared are as many of the last components of the paths, at least, as differ for all files.
 fn matches(texts: &Texts, files: &[FramesOfFile]) -> Vec<Option<usize>> {
     let by_key = |key: &fn(&str, usize) -> Option<String>| {
         (1..=MOST_COMPONENTS).find_map(|components| {
@@ -77,7 +80,8 @@ fn matches(texts: &Texts, files: &[FramesOfFile]) -> Vec<Option<usize>> {
     best
 }
 
-/// The first text of columns that have a file's name on each line, if several files in different folders have it.
+/// The first text of columns that have a file's name on each line, if several files in different
+/// folders have it.
 fn ambiguous<'t>(texts: &'t [Texts], files: &[FramesOfFile]) -> Option<(&'t Texts, &'t str)> {
     let mut number: HashMap<String, usize> = HashMap::new();
     for name in files.iter().filter_map(|file| last(&file.name, 1)) {
@@ -92,10 +96,12 @@ fn ambiguous<'t>(texts: &'t [Texts], files: &[FramesOfFile]) -> Option<(&'t Text
     })
 }
 
-/// The position of each frame, by the names of files in a column of the table; `None` if no column has such names.
+/// The position of each frame, by the names of files in a column of the table; `None` if no column
+/// has such names.
 ///
 /// # Errors
-/// Some positions name other files, which the option does not permit, or not as many name a file as it has frames.
+/// Some positions name other files, which the option does not permit, or not as many name a file as
+/// it has frames.
 pub(super) fn by_names(
     found: &FoundPositions,
     files: &[FramesOfFile],
@@ -220,10 +226,12 @@ pub(super) fn by_names(
     Ok(Some(of_frames))
 }
 
-/// The place of each frame in a series of so many `positions`, by the numbers in the names of the files, if `pair` asks for it.
+/// The place of each frame in a series of so many `positions`, by the numbers in the names of the
+/// files, if `pair` asks for it.
 ///
 /// # Errors
-/// It is not known which number is that of the first position, or how many frames the missing files had.
+/// It is not known which number is that of the first position, or how many frames the missing files
+/// had.
 pub(super) fn places(
     found: &FoundPositions,
     series: &NumberedFiles,
@@ -325,9 +333,10 @@ pub(super) fn doubt(gap: &str) -> String {
     )
 }
 
-/// A table whose column has the numbers of frames, for files whose names have numbers: the number of each frame in the column. The
-/// column may have the numbers of the names, or count from 0 or 1. `None` if it does not have all, unless both have gaps: those that the
-/// most frames have are taken then, if `pair` asks for it.
+/// A table whose column has the numbers of frames, for files whose names have numbers: the number
+/// of each frame in the column. The column may have the numbers of the names, or count from 0 or 1.
+/// `None` if it does not have all, unless both have gaps: those that the most frames have are taken
+/// then, if `pair` asks for it.
 ///
 /// # Errors
 /// Several are possible, and `pair` does not say which.

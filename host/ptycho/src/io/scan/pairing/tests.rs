@@ -224,7 +224,8 @@ fn a_column_that_may_have_numbers_of_frames_is_asked_for() {
             assert!(used.contains(&pair), "{used:?}");
         }
     }
-    // Places of a raster whose lines follow a path are paired in their order, and by their numbers if asked.
+    // Places of a raster whose lines follow a path are paired in their order, and by their numbers
+    // if asked.
     let path = |text| {
         let mut found = found(4, Some(&[0, 1, 3, 2]));
         let numbers = found.numbers.as_mut().unwrap();

@@ -1,4 +1,5 @@
-//! Positions in a table as text: one line for each frame, columns between commas, semicolons, tabs or spaces.
+//! Positions in a table as text: one line for each frame, columns between commas, semicolons, tabs
+//! or spaces.
 
 mod grid;
 mod names;
@@ -30,8 +31,8 @@ const LONGEST_LINE: usize = 1 << 16;
 /// Bytes of memory for each byte of the text: cells are strings, and a line may have four bytes.
 const BYTES_PER_BYTE: u128 = 60;
 
-/// A text in Latin-1, whose bytes are the first 256 characters of Unicode. The error is a byte from 0x80 to 0x9F, which is a
-/// character in other encodings, or `None` for data that are no text.
+/// A text in Latin-1, whose bytes are the first 256 characters of Unicode. The error is a byte from
+/// 0x80 to 0x9F, which is a character in other encodings, or `None` for data that are no text.
 fn latin1(bytes: &[u8]) -> Result<String, Option<u8>> {
     let is_text = |byte: &u8| !byte.is_ascii_control() || matches!(byte, b'\n' | b'\r' | b'\t');
     if !bytes.iter().all(is_text) {
@@ -214,7 +215,8 @@ impl Table {
         }
     }
 
-    /// The row and the column coordinate, and the numbers of the frames, of which there are `frames_of_scan`, if there are columns of them.
+    /// The row and the column coordinate, and the numbers of the frames, of which there are
+    /// `frames_of_scan`, if there are columns of them.
     pub(super) fn coordinates(
         &self,
         given: Option<&[String; 2]>,
@@ -390,7 +392,8 @@ impl Table {
         Ok(doubtful)
     }
 
-    /// The name of a column of times, and the first line whose time is before that of the line before it.
+    /// The name of a column of times, and the first line whose time is before that of the line
+    /// before it.
     fn falling_time(&self, chosen: [usize; 2]) -> Option<(String, u64)> {
         let names = self.names.as_deref().unwrap_or_default().iter().enumerate();
         let mut times = names.filter(|(column, name)| !chosen.contains(column) && is_time(name));
@@ -411,7 +414,8 @@ impl Table {
         })
     }
 
-    /// Whether more than half of the cells of a column are texts with digits, as names of files are.
+    /// Whether more than half of the cells of a column are texts with digits, as names of files
+    /// are.
     fn has_mostly_texts(&self, column: usize) -> bool {
         let is_name = |(_, cells): &&(u64, Vec<String>)| {
             (cells.get(column)).is_some_and(|cell| {
@@ -460,16 +464,16 @@ fn all_differ(texts: &[String]) -> bool {
     texts.iter().collect::<HashSet<_>>().len() == texts.len()
 }
 
-/// Whether the cells of the first line are those of a position beside texts, and not names of columns: two are numbers or, unless a
-/// comment has the names, numbers with a decimal point.
+/// Whether the cells of the first line are those of a position beside texts, and not names of
+/// columns: two are numbers or, unless a comment has the names, numbers with a decimal point.
 fn is_position(cells: &[String], has_names: bool) -> bool {
     let is_number = |cell: &&String| cell.parse::<f64>().is_ok_and(f64::is_finite);
     let numbers: Vec<&String> = cells.iter().filter(is_number).collect();
     numbers.len() >= 2 && (has_names || numbers.iter().any(|number| number.contains('.')))
 }
 
-/// Whether numbers have decimal commas: some lines have such numbers, and the commas of all but the first, which may have names, are
-/// those of numbers.
+/// Whether numbers have decimal commas: some lines have such numbers, and the commas of all but the
+/// first, which may have names, are those of numbers.
 fn has_decimal_comma_rows<'t>(lines: impl Iterator<Item = &'t str>) -> bool {
     let mut found = false;
     for (number, line) in lines.enumerate() {

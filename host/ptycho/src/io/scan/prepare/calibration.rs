@@ -1,4 +1,5 @@
-//! Arrays of other measurements with the detector: dark, flat and mask, and the brightness of the beam in each frame.
+//! Arrays of other measurements with the detector: dark, flat and mask, and the brightness of the
+//! beam in each frame.
 
 use super::super::frame_stack::FrameStack;
 use super::super::ptyd::roll;
@@ -17,7 +18,8 @@ const PART_PIXELS: usize = 1 << 24;
 /// Endings of files of frames other than HDF5.
 const FRAME_FILES: [&str; 7] = ["mib", "raw", "xml", "tif", "tiff", "npy", "npz"];
 
-/// Mean of the frames of a measurement (row, column), in the window that is read of the scan's frames.
+/// Mean of the frames of a measurement (row, column), in the window that is read of the scan's
+/// frames.
 pub(super) struct Plane {
     /// File and dataset, for notes.
     pub(super) name: String,
@@ -89,7 +91,8 @@ impl<'n> ArrayFile<'n> {
         source.require(self.option, &[dataset])
     }
 
-    /// A NumPy array of real numbers; `None` for other files and arrays, and for one that does not fit into memory as a whole.
+    /// A NumPy array of real numbers; `None` for other files and arrays, and for one that does not
+    /// fit into memory as a whole.
     fn array(&self, input: &InputFile) -> Option<ArrayD<f64>> {
         let npy = self.frame_file().is_some_and(|end| end == "npy");
         npy.then(|| npy::complex::reals_within(Path::new(self.file), input.memory()))?
@@ -113,8 +116,8 @@ impl<'n> ArrayFile<'n> {
     }
 }
 
-/// The mean of the frames that the option `option` names, (row, column) or (frame, row, column) with the rows and columns of the
-/// scan's frames as stored.
+/// The mean of the frames that the option `option` names, (row, column) or (frame, row, column)
+/// with the rows and columns of the scan's frames as stored.
 ///
 /// # Errors
 /// The file or dataset cannot be read, or has another shape.
@@ -187,7 +190,8 @@ pub(super) fn plane(
     })
 }
 
-/// The sum of the frames (row, column) of a stack, of which `most` are read at once, and their number.
+/// The sum of the frames (row, column) of a stack, of which `most` are read at once, and their
+/// number.
 fn summed(
     stack: &FrameStack<'_>,
     [rows, columns]: [usize; 2],
@@ -210,7 +214,8 @@ fn summed(
     Ok((sum, frames))
 }
 
-/// The error of the values that the option `option` names as `name`: of their file and dataset, not of the scan.
+/// The error of the values that the option `option` names as `name`: of their file and dataset, not
+/// of the scan.
 pub(super) fn refused(
     option: &'static str,
     name: &str,

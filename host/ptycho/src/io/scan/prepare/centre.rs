@@ -1,10 +1,10 @@
 //! The zero frequency of far-field patterns, by their symmetry.
 //!
-//! The mean pattern over a scan is nearly the same as its image inverted at the zero frequency. With amplitudes a (the square root
-//! of the mean counts above their background) and w = 1 on valid pixels and 0 on others, the likeness of the pattern and its image
-//! inverted at t/2 is
-//! s(t) = Σ w(x) a(x) w(t − x) a(t − x) / Σ w(x) a²(x) w(t − x),
-//! which is 1 if they are the same on the pixels that both have, and smaller otherwise (Cauchy–Schwarz). The sums over all t are
+//! The mean pattern over a scan is nearly the same as its image inverted at the zero frequency.
+//! With amplitudes a (the square root of the mean counts above their background) and w = 1 on valid
+//! pixels and 0 on others, the likeness of the pattern and its image inverted at t/2 is s(t) = Σ
+//! w(x) a(x) w(t − x) a(t − x) / Σ w(x) a²(x) w(t − x), which is 1 if they are the same on the
+//! pixels that both have, and smaller otherwise (Cauchy–Schwarz). The sums over all t are
 //! convolutions of w a and w a² with w a and w.
 
 use ndarray::{Array2, ArrayView2, s};
@@ -18,7 +18,8 @@ const WHOLE: usize = 512;
 const COMMON: f64 = 0.5;
 /// Share of the pixels that are taken for background.
 const BACKGROUND: f64 = 0.1;
-/// Likeness, relative to the largest one, of places that are looked at in full resolution, and their greatest number.
+/// Likeness, relative to the largest one, of places that are looked at in full resolution, and
+/// their greatest number.
 const NEARLY: f64 = 0.9;
 const STARTS: usize = 8;
 /// Steps of the search among neighbouring places in full resolution.
@@ -113,7 +114,8 @@ fn vertex(below: f64, here: f64, above: f64) -> f64 {
     }
 }
 
-/// Medians of 3 x 3 valid pixels, so that a hot pixel has no weight; 0 on pixels that are not valid.
+/// Medians of 3 x 3 valid pixels, so that a hot pixel has no weight; 0 on pixels that are not
+/// valid.
 fn smoothed(mean: &Array2<f64>, valid: &Array2<bool>) -> Array2<f64> {
     let (rows, columns) = mean.dim();
     let mut smooth = Array2::zeros((rows, columns));
@@ -149,7 +151,8 @@ fn background(counts: &Array2<f64>, valid: &Array2<bool>) -> f64 {
     values.get(place).copied().unwrap_or(0.0)
 }
 
-/// Means over squares of `factor` pixels, and whether half of their pixels are valid; pixels that do not fill a square are left out.
+/// Means over squares of `factor` pixels, and whether half of their pixels are valid; pixels that
+/// do not fill a square are left out.
 fn reduced(
     amplitude: &Array2<f64>,
     valid: &Array2<bool>,
@@ -181,8 +184,8 @@ fn reduced(
     (values, mask)
 }
 
-/// Places, twice the centre in pixels, at which the likeness is larger than at those around and nearly as large as anywhere; the
-/// largest first.
+/// Places, twice the centre in pixels, at which the likeness is larger than at those around and
+/// nearly as large as anywhere; the largest first.
 fn whole(amplitude: &Array2<f64>, valid: &Array2<bool>) -> Vec<[i64; 2]> {
     let (rows, columns) = amplitude.dim();
     let padded = [2 * rows, 2 * columns];
@@ -252,7 +255,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The largest likeness that is found from a place within `reach` of it and then from neighbour to neighbour, and where.
+    /// The largest likeness that is found from a place within `reach` of it and then from neighbour
+    /// to neighbour, and where.
     fn climbed(&self, start: [i64; 2], reach: i64) -> Option<(f64, [i64; 2])> {
         let mut best = self.around(start, reach)?;
         for _ in 0..STEPS {
@@ -282,7 +286,8 @@ impl Search<'_> {
             })
     }
 
-    /// The likeness of the pattern and its image inverted at half of this place; `None` if they have too little in common.
+    /// The likeness of the pattern and its image inverted at half of this place; `None` if they
+    /// have too little in common.
     fn at(&self, twice: [i64; 2]) -> Option<f64> {
         let (rows, columns) = self.amplitude.dim();
         let range = |twice: i64, side: usize| {

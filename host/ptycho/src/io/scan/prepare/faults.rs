@@ -18,7 +18,8 @@ impl Pixels {
     /// Masks saturated and hot pixels if the options say so.
     ///
     /// # Errors
-    /// A mask for each frame, where that is needed, does not fit into memory, or a temporary file cannot be read.
+    /// A mask for each frame, where that is needed, does not fit into memory, or a temporary file
+    /// cannot be read.
     pub(super) fn mask_faults(
         &mut self,
         input: &InputFile,
@@ -45,7 +46,8 @@ impl Pixels {
             HotPixels::Setting(HotPixelSetting::Mask) => Some(HOT),
             HotPixels::Times(times) => Some(times),
         };
-        // Where counts are not added up, pixels that never count are found in the frames of the scan.
+        // Where counts are not added up, pixels that never count are found in the frames of the
+        // scan.
         if times.is_some() || options.bin.is_some_and(|bin| bin > 1) {
             self.mask_hot_and_dead(times, options.hot_pixels, notes)?;
         }
@@ -76,7 +78,8 @@ impl Pixels {
         Ok(piles_up(largest, at, below).then_some(largest))
     }
 
-    /// Masks pixels with so many counts in the frames in which they have them, and in all if they have them in half of the frames.
+    /// Masks pixels with so many counts in the frames in which they have them, and in all if they
+    /// have them in half of the frames.
     fn mask_from(
         &mut self,
         counts: f32,
@@ -156,7 +159,8 @@ impl Pixels {
         Ok(())
     }
 
-    /// Masks pixels with so many times the counts of those around, and those that never count within the light.
+    /// Masks pixels with so many times the counts of those around, and those that never count
+    /// within the light.
     fn mask_hot_and_dead(
         &mut self,
         times: Option<f64>,
@@ -188,7 +192,8 @@ impl Pixels {
         Ok(())
     }
 
-    /// Masks pixels with so many times the counts of those around in the mean, of the pixels that are valid in a frame, and returns them.
+    /// Masks pixels with so many times the counts of those around in the mean, of the pixels that
+    /// are valid in a frame, and returns them.
     fn mask_hot(
         &mut self,
         times: f64,

@@ -1,4 +1,5 @@
-//! How pixels of the stored frames become pixels of a scan: turned, cut around the zero frequency, padded, binned.
+//! How pixels of the stored frames become pixels of a scan: turned, cut around the zero frequency,
+//! padded, binned.
 
 use crate::data::StoredPixels;
 use crate::{Orientation, ReadOptions};
@@ -8,7 +9,8 @@ use std::ops::Range;
 /// An option that does not fit the frames, and what was expected and found.
 pub(in crate::io::scan) type Misfit = (&'static str, String);
 
-/// The pixels of a scan's frames among those that are stored. Turned frames have the axes of [`Self::turned`].
+/// The pixels of a scan's frames among those that are stored. Turned frames have the axes of
+/// [`Self::turned`].
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::io::scan) struct Layout {
     orientation: Orientation,
@@ -18,19 +20,21 @@ pub(in crate::io::scan) struct Layout {
     shape: [usize; 2],
     /// Rows, and columns, of the detector in one pixel.
     bin: usize,
-    /// Row and column of the turned frames at which the first pixel begins, which may be beyond the detector.
+    /// Row and column of the turned frames at which the first pixel begins, which may be beyond the
+    /// detector.
     first: [i64; 2],
     /// Rows and columns from there on that are not padded.
     kept: [Range<i64>; 2],
-    /// Rows and columns of the scan's pixels from the pixel (rows/2, columns/2) to the zero frequency.
+    /// Rows and columns of the scan's pixels from the pixel (rows/2, columns/2) to the zero
+    /// frequency.
     offset: [f64; 2],
     /// Rows and columns of the turned frames that would fill a part of a pixel.
     left_out: [usize; 2],
 }
 
 impl Layout {
-    /// The pixels that `options` keep of frames with so many rows and columns as they are stored. `centre` is the zero frequency in
-    /// the turned frames, if it is given.
+    /// The pixels that `options` keep of frames with so many rows and columns as they are stored.
+    /// `centre` is the zero frequency in the turned frames, if it is given.
     ///
     /// # Errors
     /// An option that does not fit the frames.
@@ -167,7 +171,8 @@ impl Layout {
         self.orientation
     }
 
-    /// Where the scan's pixels are in the stored frames, which have been shifted cyclically by `roll`.
+    /// Where the scan's pixels are in the stored frames, which have been shifted cyclically by
+    /// `roll`.
     pub(super) fn in_file(&self, roll: [isize; 2]) -> StoredPixels {
         StoredPixels {
             roll,
@@ -184,7 +189,8 @@ impl Layout {
         self.shape.map(|side| side * self.bin)
     }
 
-    /// Rows and columns of the scan's pixels from the pixel (rows/2, columns/2) to the zero frequency.
+    /// Rows and columns of the scan's pixels from the pixel (rows/2, columns/2) to the zero
+    /// frequency.
     pub(super) fn offset(&self) -> [f64; 2] {
         self.offset
     }
@@ -229,7 +235,8 @@ impl Layout {
         }
     }
 
-    /// The scan's counts (row, column) of those of a frame in [`Self::window`]; 0 beyond the detector.
+    /// The scan's counts (row, column) of those of a frame in [`Self::window`]; 0 beyond the
+    /// detector.
     pub(super) fn counts(&self, stored: ArrayView2<'_, f32>) -> Array2<f32> {
         let [rows, columns] = self.inside();
         let turned = turned(stored, self.orientation);
@@ -247,7 +254,8 @@ impl Layout {
         sums.mapv(|sum| sum as f32)
     }
 
-    /// The valid pixels (row, column) of the scan, of those of a frame in [`Self::window`]: pixels all of whose parts are valid.
+    /// The valid pixels (row, column) of the scan, of those of a frame in [`Self::window`]: pixels
+    /// all of whose parts are valid.
     pub(super) fn mask(&self, stored: ArrayView2<'_, bool>) -> Array2<bool> {
         let [rows, columns] = self.inside();
         let turned = turned(stored, self.orientation);
@@ -309,7 +317,8 @@ mod tests {
         }
     }
 
-    /// Every size, bin, crop and coarse factor: the zero frequency is where `offset` says, and no pixel is beyond the detector.
+    /// Every size, bin, crop and coarse factor: the zero frequency is where `offset` says, and no
+    /// pixel is beyond the detector.
     #[test]
     fn bins_are_around_the_zero_frequency_and_within_the_detector() {
         for all in 1..30_usize {

@@ -1,5 +1,5 @@
-//! What is done to frames after they have been read: selected, corrected for dark, flat and monitor, freed from faulty pixels,
-//! turned, cut around the zero frequency, padded and binned.
+//! What is done to frames after they have been read: selected, corrected for dark, flat and
+//! monitor, freed from faulty pixels, turned, cut around the zero frequency, padded and binned.
 
 mod calibration;
 mod centre;
@@ -23,7 +23,8 @@ use warpstride_files::{InputFile, IoError};
 pub(super) struct Selected {
     /// Numbers among the frames that have been read.
     pub(super) numbers: Vec<usize>,
-    /// Steps along the direction of travel (row, column), m, of all frames that have been read, if some are left out.
+    /// Steps along the direction of travel (row, column), m, of all frames that have been read, if
+    /// some are left out.
     pub(super) travel: Option<Vec<[f64; 2]>>,
     /// Where the pixels are in the file.
     pub(super) stored: Option<StoredPixels>,
@@ -40,8 +41,8 @@ pub(super) fn misfit(file: &str, (option, reason): Misfit) -> IoError {
     }
 }
 
-/// Prepares frames, mask, geometry, probe and truth of `parts` as `options` say. `positions` are those of the frames that have been
-/// read, in their final orientation.
+/// Prepares frames, mask, geometry, probe and truth of `parts` as `options` say. `positions` are
+/// those of the frames that have been read, in their final orientation.
 ///
 /// # Errors
 /// An option does not fit the scan, a file cannot be read, or the memory does not suffice.

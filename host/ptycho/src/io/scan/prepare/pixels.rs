@@ -14,7 +14,8 @@ use std::ops::Range;
 use warpstride_core::text::{count, significant};
 use warpstride_files::{InputFile, IoError};
 
-/// Frames that have been read, with what corrects them. Arrays (row, column) have the axes of the frames as stored.
+/// Frames that have been read, with what corrects them. Arrays (row, column) have the axes of the
+/// frames as stored.
 pub(super) struct Pixels {
     /// The dataset of the frames.
     pub(super) name: String,
@@ -259,8 +260,8 @@ impl Pixels {
         self.numbers.get(of).copied().unwrap_or(0)
     }
 
-    /// Calls `visit` with some of the frames that are used, each with its place among them and its counts as read, until it has had
-    /// all in their order.
+    /// Calls `visit` with some of the frames that are used, each with its place among them and its
+    /// counts as read, until it has had all in their order.
     ///
     /// # Errors
     /// The temporary file cannot be read, or an error of `visit`.
@@ -319,7 +320,8 @@ impl Pixels {
         new
     }
 
-    /// The mean (row, column) of the corrected counts of the frames in which each pixel is valid, and whether it is in any.
+    /// The mean (row, column) of the corrected counts of the frames in which each pixel is valid,
+    /// and whether it is in any.
     ///
     /// # Errors
     /// The temporary file cannot be read.
@@ -344,8 +346,9 @@ impl Pixels {
         Ok((sums, valid))
     }
 
-    /// The frames and their mask, with the pixels of the scan: in memory, or in a temporary file if those that were read are in one and
-    /// a reconstruction with all of them in memory would exceed the limit.
+    /// The frames and their mask, with the pixels of the scan: in memory, or in a temporary file if
+    /// those that were read are in one and a reconstruction with all of them in memory would exceed
+    /// the limit.
     ///
     /// # Errors
     /// They do not fit into memory, or a temporary file cannot be read or written.

@@ -55,8 +55,9 @@ fn power(probe: &Array3<Complex<f64>>) -> f64 {
     probe.iter().map(Complex::norm_sqr).sum()
 }
 
-/// Probe modes (mode, row, column) whose far field is turned with the frames: axes are exchanged, then inverted about the pixel
-/// (rows/2, columns/2). In the near field they are inverted as those of frames are.
+/// Probe modes (mode, row, column) whose far field is turned with the frames: axes are exchanged,
+/// then inverted about the pixel (rows/2, columns/2). In the near field they are inverted as those
+/// of frames are.
 fn turned(
     probe: &Array3<Complex<f64>>,
     orientation: Orientation,
@@ -78,7 +79,8 @@ fn turned(
     })
 }
 
-/// Moves the zero frequency of the far field by so many rows and columns: the phase gets a ramp about (rows/2, columns/2).
+/// Moves the zero frequency of the far field by so many rows and columns: the phase gets a ramp
+/// about (rows/2, columns/2).
 fn ramped(mut probe: Array3<Complex<f64>>, offset: [f64; 2]) -> Array3<Complex<f64>> {
     if offset == [0.0; 2] {
         return probe;

@@ -72,8 +72,8 @@ fn specimen(row: i64, column: i64) -> Complex<f64> {
     )
 }
 
-/// Intensities (row, column), zero frequency at (rows/2, columns/2), of a probe on the specimen, which `of` gives at places relative
-/// to the middle of the window.
+/// Intensities (row, column), zero frequency at (rows/2, columns/2), of a probe on the specimen,
+/// which `of` gives at places relative to the middle of the window.
 fn intensities(
     probe: ArrayView2<'_, Complex<f64>>,
     of: impl Fn(i64, i64) -> Complex<f64>,
@@ -102,7 +102,8 @@ fn intensities(
 
 /// A far-field scan of `specimen` at whole pixels, with its probe.
 fn modelled([rows, columns]: [usize; 2]) -> (Scan, Vec<[i64; 2]>) {
-    // No light in the first row and column, which an inversion about the middle would move to the other side.
+    // No light in the first row and column, which an inversion about the middle would move to the
+    // other side.
     let probe = Array2::from_shape_fn((rows, columns), |(r, c)| match r * c {
         0 => Complex::default(),
         n => Complex::from_polar(1.0 + (n as f64).sin(), (3 * r + c) as f64) * 20.0,
@@ -124,8 +125,9 @@ fn modelled([rows, columns]: [usize; 2]) -> (Scan, Vec<[i64; 2]>) {
     )
 }
 
-/// Frames that are turned are those of the turned specimen with the turned probe at the turned positions: nothing is lost, whether
-/// the numbers of rows and columns are even, odd or prime, and detector pixels need not be square.
+/// Frames that are turned are those of the turned specimen with the turned probe at the turned
+/// positions: nothing is lost, whether the numbers of rows and columns are even, odd or prime, and
+/// detector pixels need not be square.
 #[test]
 fn turned_frames_are_those_of_a_turned_specimen() {
     use FrameTransform::{FlipColumns, FlipRows, Rotate90, Rotate180, Rotate270, Transpose};
@@ -228,7 +230,8 @@ fn bins_are_sums_and_have_no_masked_parts() {
     }
 }
 
-/// Frames whose zero frequency is elsewhere are those with it in the middle, apart from what is beyond the detector.
+/// Frames whose zero frequency is elsewhere are those with it in the middle, apart from what is
+/// beyond the detector.
 #[test]
 fn frames_are_cut_around_a_given_centre() {
     let whole = noise([2, 40, 40]);
@@ -268,7 +271,8 @@ fn frames_are_cut_around_a_given_centre() {
     assert!((ratio - 3.0).abs() < 1e-12);
 }
 
-/// What a detector with dark counts and an uneven response counts, with a beam that varies, becomes what it should have counted.
+/// What a detector with dark counts and an uneven response counts, with a beam that varies, becomes
+/// what it should have counted.
 #[test]
 fn dark_flat_and_monitor_are_undone() {
     let shape = [6, 10, 7];
@@ -303,7 +307,8 @@ fn dark_flat_and_monitor_are_undone() {
         scan: found, notes, ..
     } = read(&path, &options).unwrap();
     assert!(!valid(&found)[[3, 3]] && found.mask().valid_in(0) == 69);
-    // Scales: the mean of the flat over valid pixels is 1, and that of the monitor over the frames that are used.
+    // Scales: the mean of the flat over valid pixels is 1, and that of the monitor over the frames
+    // that are used.
     let of_flat: f32 = (0..70)
         .map(|n| (n / 7, n % 7))
         .filter(|place| *place != (3, 3))
@@ -375,7 +380,8 @@ fn dark_flat_and_monitor_are_undone() {
     }
 }
 
-/// Frames of a Gaussian beam on 16 x 18 pixels whose counts vary, with a hot, a dead and some saturated pixels.
+/// Frames of a Gaussian beam on 16 x 18 pixels whose counts vary, with a hot, a dead and some
+/// saturated pixels.
 fn faulty() -> Array3<f32> {
     let mut frames = Array3::from_shape_fn((20, 16, 18), |(j, r, c)| {
         let square = (r as f64 - 8.0).powi(2) + (c as f64 - 9.0).powi(2);
@@ -534,7 +540,8 @@ fn near_fields_have_no_centre_and_larger_object_pixels_if_they_are_binned() {
     assert_eq!(found.object_pixel(), [2.0 * 55e-6, 2.0 * 75e-6]);
 }
 
-/// The direction of travel of a frame is that to the next frame of the file, not to the next that is used.
+/// The direction of travel of a frame is that to the next frame of the file, not to the next that
+/// is used.
 #[test]
 fn frames_that_are_left_out_do_not_change_the_travel_of_others() {
     let frames = noise([9, 4, 4]);

@@ -56,7 +56,8 @@ fn frames_of_several_npy_files_follow_one_another() {
         let other = read(&files[0], &named(&swapped, &order)).unwrap();
         assert_eq!(other.scan.frames().unwrap()[[2, 0, 1]], third);
     }
-    // Frames of another size, a file named twice, another kind of file, a wrong number of positions.
+    // Frames of another size, a file named twice, another kind of file, a wrong number of
+    // positions.
     let wide = folder.path().join("wide.npy");
     std::fs::write(&wide, npy(&[1, 5, 7], 0..35)).unwrap();
     let text = |others: &[PathBuf], more: &str| {

@@ -11,8 +11,8 @@ use warpstride_files::IoError;
 const MICROSCOPES: RangeInclusive<f64> = 2e4..=2e6;
 
 impl UnitReader<'_> {
-    /// The voltage, V, that has accelerated electrons, of the number `value` in `dataset`: in the unit of its attribute, or in V, as this
-    /// program writes it.
+    /// The voltage, V, that has accelerated electrons, of the number `value` in `dataset`: in the
+    /// unit of its attribute, or in V, as this program writes it.
     ///
     /// # Errors
     /// The unit is no voltage, or there is none and the number is none of a microscope in V.
@@ -47,8 +47,9 @@ impl UnitReader<'_> {
         Ok(volts)
     }
 
-    /// The voltage, V, of electrons that a file has as the energy of its beam: a number in a unit of voltage, with its dataset; `None` if
-    /// it has another unit, or none. It is noted if it is `needed`, as nothing else states the wavelength.
+    /// The voltage, V, of electrons that a file has as the energy of its beam: a number in a unit
+    /// of voltage, with its dataset; `None` if it has another unit, or none. It is noted if it is
+    /// `needed`, as nothing else states the wavelength.
     ///
     /// # Errors
     /// It is needed, and below those of microscopes, so that photons may be meant.

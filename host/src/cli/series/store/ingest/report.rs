@@ -43,7 +43,8 @@ pub(super) struct Counts {
 pub(super) struct Summary {
     pub(super) store: String,
     pub(super) policy: String,
-    /// What the summaries of all sciences have. The seconds are those from the first byte to the last.
+    /// What the summaries of all sciences have. The seconds are those from the first byte to the
+    /// last.
     #[serde(flatten)]
     pub(super) record: RunRecord,
     pub(super) input_bytes: u64,

@@ -1,4 +1,5 @@
-//! Two columns with the places of a scan's points, such as `line` and `point`: the numbers of the frames, row by row.
+//! Two columns with the places of a scan's points, such as `line` and `point`: the numbers of the
+//! frames, row by row.
 
 use super::names::letters;
 use super::{FrameNumbers, Table, quoted};
@@ -14,8 +15,9 @@ const FAST: [&str; 13] = [
 type Places = Vec<(u64, u64)>;
 
 impl Table {
-    /// The numbers of the frames by two columns, apart from those `chosen`, with whole numbers that are the places of a raster, if the
-    /// lines are not in the order of these places. Notes lines that follow another path of a scan, column by column or to and fro.
+    /// The numbers of the frames by two columns, apart from those `chosen`, with whole numbers that
+    /// are the places of a raster, if the lines are not in the order of these places. Notes lines
+    /// that follow another path of a scan, column by column or to and fro.
     pub(super) fn grid(
         &self,
         chosen: [usize; 2],
@@ -86,7 +88,8 @@ fn range(places: &Places, of: impl Fn(&(u64, u64)) -> u64) -> (u64, u64) {
     (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0))
 }
 
-/// Whether places are those of a raster with at least two rows and points: each once, and at least half of all.
+/// Whether places are those of a raster with at least two rows and points: each once, and at least
+/// half of all.
 fn is_raster(places: &Places) -> bool {
     let (rows, points) = (range(places, |at| at.0), range(places, |at| at.1));
     let [rows, points] = [rows, points].map(|(least, most)| u128::from(most - least) + 1);
@@ -97,7 +100,8 @@ fn is_raster(places: &Places) -> bool {
         && rows * points <= 2 * places.len() as u128
 }
 
-/// The number of each place in the raster, row by row; of a raster with gaps, of which there are as many frames as places, among these.
+/// The number of each place in the raster, row by row; of a raster with gaps, of which there are as
+/// many frames as places, among these.
 fn numbers(places: &Places, frames: usize) -> Vec<f64> {
     let (first_row, last_row) = range(places, |at| at.0);
     let (first, last) = range(places, |at| at.1);
@@ -112,7 +116,8 @@ fn numbers(places: &Places, frames: usize) -> Vec<f64> {
     places.iter().map(|place| f64::from(ranks[place])).collect()
 }
 
-/// Whether lines follow one another as the points of a scan may: column by column, or to and fro along rows or columns.
+/// Whether lines follow one another as the points of a scan may: column by column, or to and fro
+/// along rows or columns.
 fn is_path(places: &Places) -> bool {
     let exchanged: Places = places.iter().map(|(row, point)| (*point, *row)).collect();
     let to_and_fro = |places: &Places| {

@@ -77,8 +77,8 @@ pub(super) fn letters(name: &str) -> String {
     base.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// The least and the greatest of at least three whole numbers from 0, each once, that fill at least half of their range, as numbers of
-/// frames do.
+/// The least and the greatest of at least three whole numbers from 0, each once, that fill at least
+/// half of their range, as numbers of frames do.
 pub(super) fn dense(values: &[f64]) -> Option<[f64; 2]> {
     let whole = |value: &f64| value.fract() == 0.0 && (0.0..9e15).contains(value);
     if values.len() < 3 || !values.iter().all(whole) {
@@ -91,8 +91,8 @@ pub(super) fn dense(values: &[f64]) -> Option<[f64; 2]> {
     (once && most - least < 2.0 * values.len() as f64).then_some([least, most])
 }
 
-/// The numbers in texts that differ in nothing else and are not in the order of the lines, such as `im_0`, `im_1`, `im_10`, `im_2`: they
-/// may be those of frames.
+/// The numbers in texts that differ in nothing else and are not in the order of the lines, such as
+/// `im_0`, `im_1`, `im_10`, `im_2`: they may be those of frames.
 pub(super) fn numbers_in(texts: &Texts) -> Option<FrameNumbers> {
     let names: Vec<&str> = texts.values.iter().map(String::as_str).collect();
     let found = varying(&names).filter(|found| found.alone)?;
