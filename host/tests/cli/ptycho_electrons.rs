@@ -44,10 +44,10 @@ fn beams_have_units_and_doubtful_numbers_are_asked_about() {
             "data.constants.voltage = \"300kV\"",
         ),
         (&["--pixel-angle", "0.3"], "0.3mrad, 0.3deg or 0.3rad?"),
-        (&["--pixel-size", "75"], "are these 75m or 75um?"),
+        (&["--pixel-size", "75"], "are these 75um or 75m?"),
         (
             &["--set", "data.constants.distance=681"],
-            "are these 681m or 681mm?",
+            "are these 681mm or 681m?",
         ),
         (
             &["--distance", "2m", "--set", "data.constants.distance=2.0"],

@@ -60,7 +60,7 @@ mod tests {
         let error = of("20um,1parsec").unwrap_err().to_string();
         assert!(error.contains("found the unit parsec"), "{error}");
         let error = of("20").unwrap_err().to_string();
-        assert!(error.contains("20um or 20nm?"), "{error}");
+        assert!(error.contains("20um, 20nm or 20m?"), "{error}");
         for text in ["", "um", "20um,", "-3um", "nan"] {
             let error = of(text).unwrap_err().to_string();
             assert!(
