@@ -221,7 +221,8 @@ pub enum IoError {
     },
     /// A scan has not one position for each frame.
     #[error(
-        "{file}: {dataset}: expected one position for each of {frames} frames, found {found}{}",
+        "{file}: {dataset}: expected one position for {}, found {found}{}",
+        if *frames == 1 { "the only frame".to_owned() } else { format!("each of {frames} frames") },
         remedy.as_ref().map_or_else(String::new, |remedy| format!("; {}", remedy.how))
     )]
     Pairing {
