@@ -212,7 +212,7 @@ mod tests {
             ("voltage = \"300keV\"", "a voltage with a unit"),
             ("pixel_size = 75", "are these 75um or 75m?"),
             ("distance = 681", "are these 681mm or 681m?"),
-            ("wavelength = \"1.4\"", "1.4nm, 1.4A or 1.4pm?"),
+            ("wavelength = \"1.4\"", "1.4nm, 1.4A, 1.4pm or 1.4m?"),
             ("pixel_angle = 0.3", "0.3mrad, 0.3deg or 0.3rad?"),
             ("pixel_angle = \"60deg\"", "at most 0.5 rad"),
             ("voltage = \"300kV\"\nenergy = 8.8", "not both"),
