@@ -29,6 +29,8 @@ const STRAY: f64 = 0.002;
 /// frames must lack all of its counts.
 const DIM: f64 = 0.25;
 const TIMES: usize = 20;
+/// Largest part of the frames that lack counts somewhere.
+const RARE: f64 = 0.9;
 
 /// The counts of a frame in parts of the detector: in cells of several sizes, from 64ths of the
 /// light on, in rows, and in columns.
@@ -163,5 +165,9 @@ pub(super) fn find(
     let mut found: Vec<usize> = (0..parts).flat_map(missing).collect();
     found.sort_unstable();
     found.dedup();
+    // Where almost every frame lacks counts somewhere, counts are rare.
+    if found.len() as f64 > RARE * judged.len() as f64 {
+        found.clear();
+    }
     found
 }

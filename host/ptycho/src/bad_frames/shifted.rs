@@ -9,8 +9,9 @@ use crate::data::Scan;
 use rayon::prelude::*;
 use warpstride_core::system::ScratchError;
 
-/// Fewest frames of a group.
+/// Fewest frames of a group, and of all: the pattern of a few frames may drift as far.
 const FEWEST: usize = 3;
+const MANY: usize = 20;
 /// Largest difference of the distance of the groups from a whole number of pixels, and largest such
 /// number.
 const WHOLE: f64 = 0.15;
@@ -81,6 +82,9 @@ pub(super) fn find(scan: &Scan, known: &[usize]) -> Result<Vec<usize>, ScratchEr
 /// are two.
 fn smaller_group(mut places: Vec<(f64, usize)>) -> Vec<usize> {
     places.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if places.len() < MANY {
+        return Vec::new();
+    }
     let gap = |at: &usize| places[*at].0 - places[*at - 1].0;
     let inside = FEWEST..(places.len() + 1).saturating_sub(FEWEST);
     let Some(at) = inside.max_by(|a, b| gap(a).total_cmp(&gap(b))) else {

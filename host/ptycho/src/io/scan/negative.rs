@@ -9,6 +9,8 @@ use warpstride_files::{InputFile, IoError};
 /// Negative numbers from this one on are no noise around zero if none is between them and a tenth
 /// of them, and two pixels have them.
 const MARKER: f32 = -99.0;
+/// Counts that are too large for signed numbers of 16 bits are below this, or not many.
+const WRAPPED: f32 = -16384.0;
 
 /// What was found of the counts that are not masked.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -133,6 +135,12 @@ impl Wrong {
             )
         } else if clip {
             return None;
+        } else if self.least.0 <= WRAPPED {
+            format!(
+                "negative counts in {}, {} at least: counts from 32768 on become such numbers where 16-bit ones are read as signed; store the frames as unsigned numbers, or set negative counts to 0 (data.negative = \"clip\")",
+                several(self.negative),
+                shortest(f64::from(self.least.0))
+            )
         } else {
             format!(
                 "negative counts in {}, {} at least; --negative clip sets them to 0, as is usual after a dark measurement has been subtracted (data.negative = \"clip\"), and --no-data masks those that mean that a pixel has no data",

@@ -507,7 +507,7 @@ fn joined<'s>(
     ));
     if order.given.is_none() && !is_natural(&names) {
         notes.push(
-            "the files are not in the order of the numbers in their names; frames are read in the order in which the files are given"
+            "the files are not in the order of their names; frames are read in the order in which the files are given (--order natural: by name)"
                 .to_owned(),
         );
     }
