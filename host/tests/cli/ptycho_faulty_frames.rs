@@ -92,11 +92,61 @@ fn counts_that_overflowed_and_hot_blocks_are_named() {
     }
     let text = said(&folder, |frames| {
         let largest = frames.iter().copied().fold(0.0, f64::max);
-        frames.slice_mut(s![.., 4..11, 20..28]).fill(20.0 * largest);
+        for (number, mut frame) in frames.axis_iter_mut(Axis(0)).enumerate() {
+            let counts = 20.0 * largest + number as f64;
+            frame.slice_mut(s![4..11, 20..28]).fill(counts);
+        }
     });
     assert!(text.contains("56 pixels with far more counts"), "{text}");
     assert!(
         !text.contains("count less") && !text.contains("ever count"),
         "{text}"
     );
+}
+
+#[test]
+fn parts_of_the_detector_that_repeat_are_masked() {
+    let folder = scan();
+    for (value, part, words) in [
+        (
+            Some(100.0),
+            s![16.., 16..],
+            "256 pixels have the same count",
+        ),
+        (
+            Some(65535.0),
+            s![16.., 16..],
+            "256 pixels have the same count",
+        ),
+        (Some(300.0), s![12..13, ..], "32 pixels have the same count"),
+        // The first frame again and again, in as many pixels as have counts there.
+        (None, s![13..19, 13..19], "36 pixels have the same count"),
+    ] {
+        let text = said(&folder, |frames| {
+            let first = frames.index_axis(Axis(0), 0).slice(part).to_owned();
+            for mut frame in frames.axis_iter_mut(Axis(0)) {
+                let mut part = frame.slice_mut(part);
+                match value {
+                    Some(value) => part.fill(value),
+                    None => part.assign(&first),
+                }
+            }
+        });
+        assert!(
+            text.contains(words) && text.contains("none found"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn counts_that_are_too_large_for_signed_numbers_are_no_dark_subtraction() {
+    let folder = scan();
+    written(&folder, "other.cxi", |frames, _| {
+        let largest = frames.iter().copied().fold(0.0, f64::max);
+        frames.mapv_inplace(|count| f64::from((count / largest * 6e4) as u16 as i16));
+    });
+    folder
+        .run(&["ptycho", "info", "other.cxi"])
+        .refused(1, &["counts from 32768 on", "unsigned"]);
 }
