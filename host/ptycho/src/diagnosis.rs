@@ -26,6 +26,9 @@ const MIN_OVERLAP: f64 = 0.5;
 const CENTRE_TOLERANCE: f64 = 0.1;
 /// Largest plausible fraction of masked pixels: detector gaps and dead pixels are fewer.
 const MAX_BAD_FRACTION: f64 = 0.5;
+/// Frames from which on the positions extend over this many object pixels.
+const MOVING: usize = 10;
+const LEAST_EXTENT: f64 = 4.0;
 /// Largest plausible ratio of the sides of an object pixel: frames and detector pixels are far less
 /// oblong.
 const MOST_OBLONG: f64 = 20.0;
@@ -79,7 +82,9 @@ pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Result<Diagnosis, Scratc
     problems.extend(light::no_photon_counts(scan, engines));
     problems.extend(light::more_than_counted(scan));
     problems.extend(oblong(pixel));
-    let extent = (0..2).map(|axis| extent(scan, axis)).fold(0.0, f64::max);
+    let extents = [0, 1].map(|axis| extent(scan, axis));
+    problems.extend(little_movement(extents, pixel, scan.shape()[0]));
+    let extent = extents[0].max(extents[1]);
     problems.extend(small_steps(scan.geometry(), extent, overlap.as_ref()));
     problems.extend(near_field::aliased(scan));
     problems.extend(near_field::evanescent(scan));
@@ -116,6 +121,19 @@ fn extent(scan: &Scan, axis: usize) -> f64 {
     let column = scan.positions().column(axis);
     let low = column.iter().copied().fold(f64::INFINITY, f64::min);
     column.iter().copied().fold(f64::NEG_INFINITY, f64::max) - low
+}
+
+/// The problem that many frames lie within a few object pixels.
+fn little_movement(extents: [f64; 2], pixel: [f64; 2], frames: usize) -> Option<String> {
+    let [rows, columns] = [0, 1].map(|axis| extents[axis] / pixel[axis]);
+    let is_little = frames >= MOVING && rows.max(columns) < LEAST_EXTENT;
+    is_little.then(|| {
+        format!(
+            "the positions of {frames} frames lie within {} x {} object pixels: expected steps of several pixels, so their unit is probably wrong (data.units.positions)",
+            significant(rows, 2),
+            significant(columns, 2)
+        )
+    })
 }
 
 /// Object pixels (row, column), m, that are far from square.

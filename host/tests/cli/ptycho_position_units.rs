@@ -24,6 +24,20 @@ fn positions(folder: &TestFolder) -> Vec<[f64; 2]> {
 }
 
 #[test]
+fn positions_within_a_few_object_pixels_are_a_problem() {
+    let folder = TestFolder::with_scan();
+    let of_scan = info(&folder, &["scan.cxi"]);
+    let pixel = of_scan["geometry"]["object_pixel"][0].as_f64().unwrap();
+    for (pixels, is_problem) in [(2.0, true), (12.0, false)] {
+        let scale = pixels * pixel / extent(&folder, &["scan.cxi"]);
+        translation(&folder, "still.cxi", scale, None);
+        let problems = info(&folder, &["still.cxi"])["problems"].to_string();
+        let words = "object pixels: expected steps of several pixels";
+        assert_eq!(problems.contains(words), is_problem, "{problems}");
+    }
+}
+
+#[test]
 fn the_unit_that_is_offered_is_the_plausible_one() {
     let folder = TestFolder::with_scan();
     let expected = extent(&folder, &["scan.cxi"]);
