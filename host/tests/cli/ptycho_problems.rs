@@ -2,6 +2,7 @@
 //! illuminations and frames of one level.
 
 use super::ptycho_doubtful::{problems, reconstructed, scan, written};
+use super::ptycho_remedies::npy;
 use super::support::{STARTING, TestFolder};
 use hdf5_metno as hdf5;
 use ndarray::{Array2, Array3, Axis, s};
@@ -140,4 +141,38 @@ fn flat_illuminations_and_thresholded_frames_are_named() {
         text.contains("of the pixels have the largest count, 1:"),
         "{text}"
     );
+}
+
+/// The command that `info` prints for frames alone runs, whatever else they need.
+#[test]
+fn the_printed_command_runs_for_corners_and_near_fields() {
+    let folder = TestFolder::new();
+    for (file, option, at) in [
+        ("corner.npy", &[][..], 0),
+        ("near.npy", &["--near-field"], 8),
+    ] {
+        let counts = |n: usize| {
+            let [frame, row, column] = [n / 256, n / 16 % 16, n % 16];
+            let far = [row, column]
+                .map(|place| (place + 24 - at) % 16)
+                .map(|x| x.abs_diff(8));
+            (2000 / (1 + far[0].pow(2) + far[1].pow(2)) + (frame * 7 + n) % 5) as u16
+        };
+        let bytes: Vec<u8> = (0..12 * 256)
+            .flat_map(|n| counts(n).to_le_bytes())
+            .collect();
+        std::fs::write(folder.path(file), npy("<u2", false, &[12, 16, 16], &bytes)).unwrap();
+        let info = folder.run(&[&["ptycho", "info", file][..], option].concat());
+        let line = info
+            .out
+            .lines()
+            .find(|line| line.starts_with("command"))
+            .unwrap();
+        let command = line.split("this runs: ").nth(1).unwrap();
+        assert_eq!(command.contains("--centre shifted"), at == 0, "{command}");
+        let words: Vec<&str> = command.split(' ').skip(1).collect();
+        let run = [&words[..], &["--engine", "rpie:1", "--backend", "cpu"]].concat();
+        assert_eq!(folder.run(&run).code, Some(0), "{command}");
+        std::fs::remove_file(folder.path("result.h5")).unwrap();
+    }
 }

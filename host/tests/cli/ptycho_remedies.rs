@@ -310,7 +310,7 @@ fn decimal_commas_are_read() {
 }
 
 /// A NumPy array of version 1.0.
-fn npy(element: &str, fortran: bool, shape: &[usize], values: &[u8]) -> Vec<u8> {
+pub(super) fn npy(element: &str, fortran: bool, shape: &[usize], values: &[u8]) -> Vec<u8> {
     let shape: Vec<String> = shape.iter().map(|n| format!("{n},")).collect();
     let order = if fortran { "True" } else { "False" };
     let mut header = format!(

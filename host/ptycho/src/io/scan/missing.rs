@@ -3,6 +3,7 @@
 
 use super::{ReadOptions, ScanFile, read_once};
 use crate::data::Geometry;
+use crate::diagnosis::corner::is_at_corner;
 use std::path::Path;
 use warpstride_core::system::Memory;
 use warpstride_core::text::shortest;
@@ -206,7 +207,6 @@ fn arguments(
     let (count, scan_shape) = read.stored;
     let of_electrons = of_electrons || (scan_shape.is_some() && !options.constants.has_beam());
     let missing = |part: Part| parts.contains(&part);
-    // The window of a frame, λ z/p.
     let geometry = read.scan.geometry();
     let (mut of_wave, mut of_distance) = (geometry.wavelength, geometry.distance);
     let [rows, columns] = geometry.pixel_size;
@@ -234,12 +234,20 @@ fn arguments(
     }
     let mut all = Vec::new();
     if missing(Part::Positions) {
-        let window = of_wave * of_distance / of_pixel;
+        // What a frame sees: λ z/p, or its pixels in a near field.
+        let window = match options.is_near_field() {
+            true => read.scan.shape()[1] as f64 * of_pixel,
+            false => of_wave * of_distance / of_pixel,
+        };
         let [slow, fast] = scan_shape.unwrap_or_else(|| raster(count));
         all.push(("--raster", format!("{slow}x{fast}")));
         all.push(("--step", short(STEP * window)));
     }
     all.extend(beam);
+    let judged = options.centre.is_none() && !options.is_near_field();
+    if judged && is_at_corner(&read.scan.mean_frame()) {
+        all.push(("--centre", "shifted".to_owned()));
+    }
     all
 }
 
