@@ -14,6 +14,9 @@ const FEWEST: usize = 32;
 /// have up to 2.1 of both.
 const NOISE: f64 = 3.5;
 const RELATIVE: f64 = 2.5;
+/// Level of the outer samples, relative to the signal, below which they are no noise to be told of:
+/// those of data without noise hold the edges of the object.
+const LEAST: f64 = 1e-3;
 
 /// A coil with much more noise than the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,7 +62,9 @@ pub(super) fn noisy_coils(kspace: &KSpace) -> Vec<NoisyCoil> {
     let coils = levels.iter().enumerate();
     coils
         .filter(|(_, [level, signal])| {
-            *level > NOISE * noise && noise > 0.0 && *level > RELATIVE * relative * signal
+            *level > NOISE * noise
+                && noise > 0.0
+                && *level > (RELATIVE * relative).max(LEAST) * signal
         })
         .map(|(coil, [level, _])| NoisyCoil {
             coil: kspace.coil_numbers()[coil],
@@ -122,6 +127,7 @@ mod tests {
         assert_eq!(found(equal, [5.0, 5.0, 100.0, 5.0]), [2]);
         assert_eq!(found(equal, [100.0, 5.0, 100.0, 5.0]), [0, 2]);
         assert_eq!(found([1.0, 20.0, 1.0, 0.05], [5.0; 4]), [0; 0]);
+        assert_eq!(found([1.0, 8.0, 1.0, 1.0], [0.0; 4]), [0; 0]);
         // A coil without signal.
         assert_eq!(found([1.0, 0.0, 1.0, 1.0], [5.0; 4]), [0; 0]);
     }

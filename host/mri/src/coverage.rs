@@ -3,6 +3,7 @@
 mod evenness;
 
 pub use evenness::Uneven;
+pub(crate) use evenness::widest_gap;
 
 use super::Grid;
 use crate::data::KSpace;

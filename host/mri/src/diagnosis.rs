@@ -2,6 +2,8 @@
 
 use super::Coverage;
 use super::coil_noise::noisy_coils;
+use super::coverage::widest_gap;
+use super::wrong_strength::wrong_strength;
 use crate::data::{Given, KSpace, KUnit, k_unit_advice};
 use warpstride_core::text::{shortest, significant};
 
@@ -26,6 +28,7 @@ pub fn diagnose(kspace: &KSpace, coverage: &Coverage) -> Vec<String> {
         problems.push("every sample is 0".to_owned());
     } else {
         problems.extend(of_coils(kspace));
+        problems.extend(wrong_strength(kspace));
     }
     let mut is_short = false;
     let axes = coverage.reach.iter().zip(&coverage.span);
@@ -56,6 +59,14 @@ pub fn diagnose(kspace: &KSpace, coverage: &Coverage) -> Vec<String> {
     }
     problems.extend(few_partitions(kspace, coverage).or_else(|| missing_partitions(kspace)));
     problems.extend(other_unit(kspace, coverage, is_short));
+    if coverage.spokes.is_some()
+        && let Some(degrees) = widest_gap(kspace)
+    {
+        problems.push(format!(
+            "no spoke lies within {} degrees, between others that are much closer: the scan may have been broken off, or a part of its directions is missing",
+            significant(degrees, 3)
+        ));
+    }
     if coverage.undersampling > MAX_UNDERSAMPLING {
         problems.push(format!(
             "k-space is undersampled {} times: expect streaks",

@@ -88,6 +88,7 @@ mod simulate;
 mod summary;
 pub mod toeplitz;
 pub mod trajectory;
+mod wrong_strength;
 
 pub use coverage::{Coverage, Spokes, Uneven, grid_of};
 pub use diagnosis::diagnose;

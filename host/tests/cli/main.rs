@@ -33,6 +33,8 @@ mod mri_raw;
 #[cfg(feature = "mri")]
 mod mri_refused;
 #[cfg(feature = "mri")]
+mod mri_strength;
+#[cfg(feature = "mri")]
 mod mri_trials;
 mod names;
 mod pictures;

@@ -119,6 +119,18 @@ impl RawFile {
         }
     }
 
+    /// Reads a file that the program has written.
+    pub(crate) fn read(folder: &TestFolder, name: &str) -> Self {
+        let _guard = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = hdf5::File::open(folder.path(name)).unwrap();
+        let text = file.dataset("dataset/xml").unwrap();
+        let text = text.read_raw::<VarLenUnicode>().unwrap();
+        Self {
+            xml: Some(text[0].to_string()),
+            acquisitions: file.dataset("dataset/data").unwrap().read_raw().unwrap(),
+        }
+    }
+
     /// Writes `raw.h5`.
     pub(crate) fn write(&self, folder: &TestFolder) {
         self.write_with(folder, |builder| builder);

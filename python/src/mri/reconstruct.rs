@@ -89,7 +89,7 @@ fn coil_maps(
         .collect();
     if maps.dim().0 > 1 {
         notes.push(format!(
-            "{} sets of coil maps, for an object larger than the field of view: the image is the root sum of squares of the sets' images",
+            "{} sets of coil maps, perhaps for an object larger than the field of view, or for coils whose gain, sign or order changed during the scan: the image is the root sum of squares of the sets' images",
             maps.dim().0
         ));
     }

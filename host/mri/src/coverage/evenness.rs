@@ -105,6 +105,42 @@ pub(super) fn uneven(kspace: &KSpace, near: f64) -> Option<Uneven> {
     }
 }
 
+/// Fewest spokes of which a missing part is told.
+const FEWEST: usize = 8;
+/// Smallest angle that is missing, degrees, and its ratio to that between neighbours that are the
+/// farthest apart: golden angles and random ones are below 3.
+const GAP: f64 = 20.0;
+const MISSING: f64 = 5.0;
+
+/// The angle without directions between the spokes of a plane, degrees, if it is much wider than
+/// the others; both ends of a spoke count.
+pub(crate) fn widest_gap(kspace: &KSpace) -> Option<f64> {
+    let k = kspace.trajectory();
+    if kspace.extent().axes != 2 || kspace.readouts().len() < FEWEST {
+        return None;
+    }
+    let radius = |at: &usize| k[[*at, 0]].hypot(k[[*at, 1]]);
+    let ends = kspace.readouts().iter().flat_map(|readout| {
+        let (first, last) = (readout.samples.start, readout.samples.end - 1);
+        let longest = radius(&first).max(radius(&last));
+        [first, last]
+            .into_iter()
+            .filter(move |at| radius(at) > 0.1 * longest)
+    });
+    let mut angles: Vec<f64> = ends.map(|at| k[[at, 1]].atan2(k[[at, 0]])).collect();
+    angles.sort_by(f64::total_cmp);
+    let mut before = angles.last()? - TAU;
+    let gaps = angles
+        .iter()
+        .map(|angle| angle - std::mem::replace(&mut before, *angle));
+    let mut gaps: Vec<f64> = gaps.collect();
+    gaps.sort_by(|a, b| b.total_cmp(a));
+    // A gap between whole spokes is found at both of their ends.
+    let widest = gaps[0].to_degrees();
+    let next = gaps.get(2)?.to_degrees();
+    (widest > GAP && widest > MISSING * next && next > 0.0).then_some(widest)
+}
+
 fn difference(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|axis| a[axis] - b[axis])
 }

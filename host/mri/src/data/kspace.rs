@@ -40,6 +40,8 @@ pub struct Given {
     /// Pixels of the image along kx, ky, kz in those that the file's unit refers to, for which it
     /// was measured.
     pub pixels: [f64; 3],
+    /// Whether readouts of several images are joined, which may differ in strength.
+    pub is_joined: bool,
 }
 
 impl Given {
@@ -50,6 +52,7 @@ impl Given {
             unit,
             is_stated,
             pixels: [1.0; 3],
+            is_joined: false,
         }
     }
 

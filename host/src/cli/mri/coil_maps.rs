@@ -150,7 +150,7 @@ fn too_few_samples(region: &CalibrationRegion) -> String {
 fn several_sets(sets: usize) -> Option<String> {
     (sets > 1).then(|| {
         format!(
-            "{sets} sets of coil maps, for an object larger than the field of view, parts of which fall on others: the image is the root sum of squares of the sets' images"
+            "{sets} sets of coil maps, perhaps for an object larger than the field of view, parts of which fall on others, or for coils whose gain, sign or order changed during the scan: the image is the root sum of squares of the sets' images"
         )
     })
 }

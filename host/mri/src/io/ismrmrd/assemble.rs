@@ -51,6 +51,11 @@ pub(super) fn assemble(
         });
     };
     let axes = if encoded.matrix[2] > 1 { 3 } else { 2 };
+    let differs = |counter: &Counter| {
+        let of = |number: &usize| counter.of(&heads[*number].idx);
+        chosen.iter().any(|number| of(number) != of(&chosen[0]))
+    };
+    let is_joined = Counter::ALL.iter().any(differs);
     let coils = usize::from(heads[chosen[0]].active_channels);
     let excluded = ExcludedCoils::new(&options.exclude_coils, coils, source.name())?;
     let mut raw = RawSamples::read(
@@ -85,6 +90,7 @@ pub(super) fn assemble(
     notes.extend(unit_note(unit, &trajectory, axes));
     let given = Given {
         pixels: factor,
+        is_joined,
         ..Given::new(unit, options.k_unit.is_some())
     };
     let kspace = KSpace::given_as(given, extent, trajectory, raw.samples, raw.readouts);

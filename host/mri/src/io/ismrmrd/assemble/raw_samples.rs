@@ -112,6 +112,23 @@ impl RawSamples {
                 ),
             });
         }
+        let step = |number: &usize| heads[*number].idx.kspace_encode_step_2;
+        let steps = [chosen.iter().map(step).min(), chosen.iter().map(step).max()];
+        if let [Some(low), Some(high)] = steps
+            && axes == 2
+            && low != high
+        {
+            let [x, y, _] = encoded.matrix;
+            return Err(IoError::Value {
+                file: source.name().to_owned(),
+                dataset: records.path().to_owned(),
+                found: format!("kspace_encode_step_2 from {low} to {high}"),
+                expected: format!(
+                    "a single partition, as the header's matrix has z = 1 (--matrix SLICESxROWSxCOLUMNS makes a volume of them, such as --matrix {}x{y}x{x})",
+                    u32::from(high) + 1
+                ),
+            });
+        }
         if raw.partitions {
             notes.push(format!(
                 "kz is derived from kspace_encode_step_2: {} partitions centred at {centre}",
