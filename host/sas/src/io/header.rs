@@ -47,6 +47,8 @@ pub(super) struct Header {
     pub(super) q_unit: Option<Unit>,
     /// The unit of the column of q in a line of units, if it is no inverse length.
     other_unit: Option<String>,
+    /// Units of all columns in the last line of nothing else.
+    units: Vec<String>,
     /// Whether it is the unit of the column of q, and not one that a sentence mentions.
     q_unit_is_named: bool,
     /// Unit of the column of intensities, if it is known.
@@ -74,21 +76,13 @@ impl Header {
             let key = key.filter(|key| DETECTOR.contains(&key.as_str()));
             header.detector.extend(key);
         }
-        let of_columns = || {
-            before
-                .iter()
-                .rev()
-                .find_map(|line| unit_line(line, columns))
-        };
-        if !header.q_unit_is_named
-            && header.column(Role::Q).is_none_or(|at| at == 0)
-            && let Some(unit) = of_columns()
-        {
-            header.q_unit = Some(unit);
-            header.q_unit_is_named = true;
+        let coordinate = header.column(Role::Q).or_else(|| header.column(Role::Qx));
+        let mut lines = before.iter().rev();
+        if let Some(words) = lines.find_map(|line| unit_line(line, columns, coordinate)) {
+            header.take_units(words, coordinate.unwrap_or(0));
         }
         if !header.q_unit_is_named && header.assumed.is_none() {
-            let at = header.column(Role::Q).or_else(|| header.column(Role::Qx));
+            let at = coordinate;
             let lines = before.iter().rev();
             let alone = || before.iter().rev().find_map(|line| other_unit_alone(line));
             header.other_unit = at.and_then(|at| {
@@ -100,6 +94,37 @@ impl Header {
             header.q_unit = before.iter().chain(&after).find_map(|line| mentioned(line));
         }
         header
+    }
+
+    /// Takes the units of a line that has those of all columns; q is column `at`. Units beside the
+    /// names are preferred.
+    fn take_units(&mut self, words: Vec<String>, at: usize) {
+        let unit = |text: &String, factor: Option<f64>| {
+            let text = text.clone();
+            factor.map(|factor| Unit { text, factor })
+        };
+        if !self.q_unit_is_named {
+            self.q_unit = unit(&words[at], units::of_q(&words[at]));
+            self.q_unit_is_named = true;
+        }
+        let intensity = self.column(Role::Intensity).map(|at| &words[at]);
+        if self.intensity_unit.is_none() {
+            self.intensity_unit = intensity.and_then(|word| unit(word, units::of_intensity(word)));
+        }
+        let names = self.columns.iter_mut().flat_map(|of| &mut of.names);
+        for (name, word) in names.zip(&words) {
+            name.set_percent(word == "%");
+        }
+        self.units = words;
+    }
+
+    /// The unit of a column, beside its name or in a line of units.
+    fn unit(&self, column: usize) -> Option<&str> {
+        let names = self.columns.as_ref().map(|columns| &columns.names);
+        let beside = names.and_then(|names| names.get(column)?.unit.as_ref());
+        beside
+            .or_else(|| self.units.get(column))
+            .map(String::as_str)
     }
 
     /// Takes what a line says; a later line replaces what an earlier one said.
@@ -151,9 +176,14 @@ impl Header {
                 of_intensity.clear();
             }
         }
+        // In `i q I`, i is an index.
+        let coordinate = roles
+            .iter()
+            .position(|role| matches!(role, Some(Role::Q | Role::Qx)));
+        let is_index = |at: usize| names[at].text == "i" && coordinate.is_some_and(|q| at < q);
         let surest = of_intensity
             .iter()
-            .min_by_key(|at| rank_of_intensity(&names[**at].text));
+            .min_by_key(|at| (is_index(**at), rank_of_intensity(&names[**at].text)));
         for at in of_intensity.iter().filter(|at| Some(*at) != surest) {
             roles[*at] = Some(Role::Unused);
         }
@@ -193,8 +223,11 @@ impl Header {
             Some(Unit { text, factor })
         };
         let coordinate = q.or(qx);
-        if coordinate.is_some() && (intensity.is_some() || names.len() == columns) {
-            if let Some(unit) = coordinate.and_then(|at| unit(at, &units::of_q)) {
+        // `q (1/nm)` may have a line of its own.
+        let is_alone = names.len() == 1;
+        if coordinate.is_some() && (intensity.is_some() || is_alone || names.len() == columns) {
+            let of_q = |at: Option<usize>| at.and_then(|at| unit(at, &units::of_q));
+            if let Some(unit) = of_q(coordinate).or_else(|| of_q(qy)) {
                 self.q_unit = Some(unit);
                 self.q_unit_is_named = true;
             }
@@ -356,17 +389,16 @@ fn is_unit(word: &str) -> bool {
     units::of_q(&word).or(units::of_intensity(&word)).is_some() || others.contains(&word.as_str())
 }
 
-/// The unit of the first column in a line that has only the units of all columns.
-fn unit_line(line: &str, columns: usize) -> Option<Unit> {
+/// The units of a line that has only those of all columns; that of q, which is column `at` if it is
+/// known, must be an inverse length.
+fn unit_line(line: &str, columns: usize, at: Option<usize>) -> Option<Vec<String>> {
     let words = unit_words(line);
     if words.len() != columns || columns < 2 || !words.iter().all(|word| is_unit(word)) {
         return None;
     }
-    let factor = units::of_q(&plain(words[0]))?;
-    Some(Unit {
-        text: words[0].to_owned(),
-        factor,
-    })
+    let words: Vec<String> = words.into_iter().map(plain).collect();
+    units::of_q(&words[at.unwrap_or(0)])?;
+    Some(words)
 }
 
 /// The unit of the column of q, `at`, in a line that has only units, if it is no inverse length.

@@ -237,7 +237,7 @@ fn name(cell: &str) -> Name {
 
 impl Name {
     /// Takes a standard deviation for one in percent if the name or its unit says so.
-    fn set_percent(&mut self, says_so: bool) {
+    pub(super) fn set_percent(&mut self, says_so: bool) {
         if says_so && self.role == Some(Role::Sigma) {
             self.relative = Some(0.01);
         }

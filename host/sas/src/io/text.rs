@@ -190,7 +190,7 @@ fn curve(
     let [q, intensity, sigma, width] = order.take(header, columns, &mut notes);
     let intensity = intensity.unwrap_or_default();
     let width = width.zip(of_width);
-    let width = width.map(|(c, at)| scaled(c, header.factor_of_width(at, options)));
+    let width = width.map(|(c, at)| scaled(c, header.factor_of(at, options)));
     RawCurve {
         q: scaled(q.unwrap_or_default(), header.factor(options)),
         sigma: deviations(sigma, of_sigma, &intensity, header, &mut notes),
@@ -210,8 +210,9 @@ fn image(
     file: &str,
 ) -> RawImage {
     let order = ColumnOrder::of_image(header, &columns);
-    let factor = header.factor(options);
-    let [_, _, _, of_sigma, ..] = order.columns();
+    let places = order.columns();
+    let of_sigma = places[3];
+    notes.extend(header.note_on_axes([places[0], places[1]], options));
     let taken = order.take(header, columns, &mut notes);
     let [qx, qy, intensity, sigma, along, across] = taken;
     if along.is_some() != across.is_some() {
@@ -219,16 +220,19 @@ fn image(
             "the header names one of the two widths of the resolution: it is not used".to_owned(),
         );
     }
-    let q = |column: Option<Vec<f64>>| scaled(column.unwrap_or_default(), factor);
+    let q = |column: Vec<f64>, place: usize| match places[place] {
+        Some(at) => scaled(column, header.factor_of(at, options)),
+        None => column,
+    };
     let intensity = intensity.unwrap_or_default();
     RawImage {
-        qx: q(qx),
-        qy: q(qy),
+        qx: q(qx.unwrap_or_default(), 0),
+        qy: q(qy.unwrap_or_default(), 1),
         sigma: deviations(sigma, of_sigma, &intensity, header, &mut notes),
         intensity,
         widths: along
             .zip(across)
-            .map(|(along, across)| (scaled(along, factor), scaled(across, factor))),
+            .map(|(along, across)| (q(along, 4), q(across, 5))),
         title: name_of(file),
         notes,
     }

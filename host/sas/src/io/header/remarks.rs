@@ -92,14 +92,28 @@ impl Header {
         }
     }
 
-    /// Factor of the resolution in a column: that of its own unit, or of q.
-    pub(in crate::io) fn factor_of_width(&self, column: usize, options: &ReadOptions) -> f64 {
-        let names = self.columns.as_ref().map(|columns| &columns.names);
-        let unit = names.and_then(|names| names.get(column)?.unit.as_deref());
-        let own = unit
-            .and_then(units::of_q)
-            .filter(|_| options.q_unit.is_none());
+    /// Factor of a component of q, or of the resolution, in a column: that of its own unit, or of q.
+    pub(in crate::io) fn factor_of(&self, column: usize, options: &ReadOptions) -> f64 {
+        let own = self.unit(column).and_then(units::of_q);
+        let own = own.filter(|_| options.q_unit.is_none());
         own.unwrap_or_else(|| self.factor(options))
+    }
+
+    /// A note if the units of qx and qy, in these columns, differ.
+    pub(in crate::io) fn note_on_axes(
+        &self,
+        columns: [Option<usize>; 2],
+        options: &ReadOptions,
+    ) -> Option<String> {
+        let [x, y] = columns.map(|at| self.unit(at?));
+        let differ = units::of_q(x?)? != units::of_q(y?)?;
+        (differ && options.q_unit.is_none()).then(|| {
+            format!(
+                "qx is in {} and qy in {}, as the header names their units: each is converted to 1/Å",
+                shorten(x.unwrap_or_default()),
+                shorten(y.unwrap_or_default())
+            )
+        })
     }
 
     /// Notes on units that the header gives.
