@@ -2,9 +2,12 @@
 
 mod remarks;
 
+pub(crate) use remarks::MENTIONED;
+
 use super::names::{self, Foreign, Name, Role, is_known_other, is_sentence, letters};
 use super::names::{
-    is_calculated, is_other_quantity, is_unit_of_other, rank_of_intensity, role_in_front,
+    is_calculated, is_other_quantity, is_unit_of_other, other_coordinate, rank_of_intensity,
+    role_in_front,
 };
 use super::units;
 
@@ -34,6 +37,8 @@ pub(super) struct Header {
     pub(super) columns: Option<Columns>,
     /// A column that has another coordinate in the place of q, from 0, and its name.
     foreign: Option<(usize, Foreign, String)>,
+    /// The first column of the last line that names all of them but neither q nor I, and its name.
+    unlike: Option<(Foreign, String)>,
     /// A column that is taken for q although its name does not say so, from 0, and its name.
     assumed: Option<(usize, String)>,
     /// The column of I by its place, from 0, in a line that names q but no intensity, and its name.
@@ -247,7 +252,11 @@ impl Header {
             }
             _ => None,
         };
+        self.unlike = None;
         if q.is_none() && !is_pixel {
+            let texts: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
+            let of = other_coordinate(&texts).filter(|_| !settings);
+            self.unlike = of.map(|of| (of, names[0].text.clone()));
             let first = foreign(0);
             let any = || {
                 (0..columns)
@@ -431,7 +440,7 @@ fn mentioned(line: &str) -> Option<Unit> {
     let one = words.iter().find_map(|word| {
         let quotient = || units::of_q(word.split_once('/')?.1);
         let factor = units::of_q(word).or_else(quotient);
-        let factor = factor.filter(|f| *f != 1.0 && *f > units::INVERSE_CM)?;
+        let factor = factor.filter(|f| *f != 1.0 && *f > units::INVERSE_MM)?;
         Some(unit((*word).to_owned(), factor))
     });
     let two = || {

@@ -10,6 +10,7 @@ use super::check::{self, RawCurve, RawImage};
 use super::column_order::ColumnOrder;
 use super::decimal_comma::refuse_decimal_commas;
 use super::header::Header;
+use super::names::Role;
 use super::rows::{self, MAX_COLUMNS, data_rows, numbers};
 use super::{IoError, Kind, Memory, ReadOptions, allow, name_of};
 use crate::data::Scattering;
@@ -40,6 +41,7 @@ pub(super) fn read(
     let data = rows::with_broken_lines(text, rows::longest(file, text)?);
     refuse_decimal_commas(file, data_rows(text, data))?;
     rows::complete(file, text, data)?;
+    let data = rows::with_missing_rows(text, data);
     let header = Header::of(
         text.lines().take(data.first),
         text.lines().skip(data.last + 1),
@@ -90,6 +92,7 @@ pub(super) fn read(
     };
     match kind {
         Kind::Curve => {
+            refuse_components(file, &header, &columns, options)?;
             let raw = curve(columns, &header, options, notes, file);
             check::curve(file, raw, &label).map(Scattering::Curve)
         }
@@ -114,13 +117,38 @@ fn looks_like_image(header: &Header, columns: &[Vec<f64>]) -> bool {
     let [x, y, _, ..] = columns else {
         return false;
     };
-    if header.columns.is_some() {
-        return false;
-    }
+    header.columns.is_none() && are_components(x, y)
+}
+
+/// Whether two columns are the components of q of an image: often negative, or a grid.
+fn are_components(x: &[f64], y: &[f64]) -> bool {
     let below = |column: &[f64]| column.iter().filter(|v| **v < 0.0).count();
     let negative = below(x).min(below(y));
     let often = x.len() >= FEW_PIXELS && 5 * negative >= x.len() && are_alike(x, y);
     often || (negative > 0 && repeats(x, y)) || is_grid(x, y)
+}
+
+/// Refuses an image whose header gives its components of q other names than qx and qy.
+fn refuse_components(
+    file: &str,
+    header: &Header,
+    columns: &[Vec<f64>],
+    options: &ReadOptions,
+) -> Result<(), IoError> {
+    let pair = header
+        .column(Role::Q)
+        .and_then(|at| Some((columns.get(at)?, columns.get(at + 1)?)));
+    let is_image = pair.is_some_and(|(x, y)| are_components(x, y));
+    if !is_image || columns.len() < 3 || options.kind.is_some() {
+        return Ok(());
+    }
+    Err(IoError::Value {
+        file: file.to_owned(),
+        dataset: "the columns".to_owned(),
+        found: "the grid or the signs of the components of q of an image, which the header does not call qx and qy"
+            .to_owned(),
+        expected: "q and I of a curve; for an image, the names qx, qy and I in the header".to_owned(),
+    })
 }
 
 /// Whether two columns have similar extents.
