@@ -2,7 +2,7 @@
 
 mod remarks;
 
-pub(crate) use remarks::MENTIONED;
+pub(crate) use remarks::UNIT_NOTES;
 
 use super::names::{self, Foreign, Name, Role, is_known_other, is_sentence, letters};
 use super::names::{

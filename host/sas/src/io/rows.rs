@@ -230,7 +230,12 @@ pub(super) fn with_broken_lines(text: &str, mut data: Block) -> Block {
         let follows = |block: &Block| block.rows == 1 || (block.end - block.start).signum() == step;
         let continues = one.rows > 1 && other.rows > 1 && follows(one) && follows(other);
         let rows = broken.iter().all(|line| is_broken_row(line, columns));
-        (rows || continues).then_some(if missing { 0 } else { broken.len() })
+        // Three rows with missing values weigh as much as one line of other words.
+        let weight = match missing {
+            true => broken.len().div_ceil(3),
+            false => broken.len(),
+        };
+        (rows || continues).then_some(weight)
     };
     let mut broken = 0;
     let mut join = |one: Block, other: Block| -> Option<Block> {

@@ -6,8 +6,12 @@ use super::super::names::{
 use super::super::{IoError, QUnit, ReadOptions, shorten, units};
 use super::Header;
 
-/// How the note on a unit begins that is in the header and not used.
-pub(crate) const MENTIONED: &str = "the header mentions";
+/// How the notes on the unit of q begin.
+pub(crate) const UNIT_NOTES: [&str; 3] = [
+    "the header mentions",
+    "q is read in the given unit",
+    "q is converted from",
+];
 
 /// q in an unknown unit, in column `at`.
 fn unknown_unit(file: &str, at: usize, unit: &str) -> IoError {
@@ -168,7 +172,7 @@ impl Header {
             (Some(unit), None) if unit.factor != 1.0 => {
                 let nm = unit.factor == QUnit::InverseNanometre.factor();
                 notes.push(format!(
-                    "{MENTIONED} {}, but q is read as 1/Å: {}",
+                    "the header mentions {}, but q is read as 1/Å: {}",
                     shorten(&unit.text),
                     if nm {
                         "if that is its unit, give --q-unit 1/nm"
