@@ -32,7 +32,7 @@ fn fits_of_wide_distributions_reach_the_minimum() {
     std::fs::write(folder.path("c.txt"), rows.collect::<String>()).unwrap();
     for start in ["0.1", "0.5"] {
         let width = format!("radius={start}:lognormal");
-        let free = ["--fit", "radius=10:100,radius_pd=0.01:2"];
+        let free = ["--fit", "radius=10:100,radius_pd=0.01:2,scale,background"];
         let start = ["--set", "radius=30", "--pd", &width];
         fit(&folder, "sphere", "c.txt", &[&free[..], &start].concat()).well();
         let found = summary(&folder);
