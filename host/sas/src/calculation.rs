@@ -1,6 +1,6 @@
 //! Everything that determines intensities except the parameters' values.
 
-use super::dispersion::cut_off;
+use super::dispersion::{cut_off, is_wide};
 use super::{Definition, Polydispersity, Resolution, Role, SasError};
 
 /// The points at which intensities are computed.
@@ -201,6 +201,17 @@ impl Calculation {
             }
         }
         Ok(())
+    }
+
+    /// Whether a distribution of sizes is wide, so that its mesh does not resolve the fringes of
+    /// all its particles.
+    pub(crate) fn has_wide_distribution(&self, vector: &Vector) -> bool {
+        let mut pairs = self.polydispersity.iter().zip(&vector.widths);
+        pairs.any(|(polydispersity, width)| {
+            let row = self.definition.rows().get(polydispersity.parameter);
+            let is_size = row.is_some_and(|row| !matches!(row.role, Role::Angle(_)));
+            is_size && is_wide(&polydispersity.distribution, *width)
+        })
     }
 
     /// Notes on distributions of sizes of which the limits of their parameter, or the mesh, miss a

@@ -1,6 +1,7 @@
 //! Doubtful properties of data, to be checked before they are fitted.
 
 use crate::data::{Scattering, Smearing};
+use crate::io::UNIT_NOTES;
 use warpstride_core::text::{count, significant};
 
 /// Usual upper end of small-angle data, 1/Å: larger values are often in 1/nm.
@@ -69,10 +70,22 @@ fn large_q(data: &Scattering) -> Option<String> {
             pairs.map(|(x, y)| x.hypot(*y)).fold(0.0, f64::max)
         }
     };
+    let notes = match data {
+        Scattering::Curve(curve) => &curve.notes,
+        Scattering::Image(image) => &image.notes,
+    };
+    let names_unit = UNIT_NOTES
+        .iter()
+        .any(|of| notes.iter().any(|note| note.starts_with(of)));
     (greatest > USUAL_MAX_Q).then(|| {
         format!(
-            "the largest q is {} 1/Å; if the file is in 1/nm, give --q-unit 1/nm",
-            significant(greatest, 3)
+            "the largest q is {} 1/Å; {}",
+            significant(greatest, 3),
+            if names_unit {
+                "see the note on its unit"
+            } else {
+                "if the file is in 1/nm, give --q-unit 1/nm"
+            }
         )
     })
 }

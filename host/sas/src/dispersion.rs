@@ -4,6 +4,7 @@ mod wide;
 
 use super::{Distribution, Polydispersity, SasError};
 use warpstride_core::text::{shortest, significant};
+pub(crate) use wide::is_wide;
 use wide::{Grid, coarse_step, grid};
 
 /// Values of a parameter and their weights, which sum to 1.

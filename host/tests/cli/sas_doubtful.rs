@@ -1,6 +1,7 @@
 //! Doubtful data and options of `sas`: what cannot be decided is refused, noted or warned of.
 
 mod columns;
+mod headers;
 mod nxcansas;
 mod options;
 mod pictures;

@@ -1,6 +1,7 @@
 //! `sas fit`: fits recover the parameters of simulated curves.
 
 mod models_and_files;
+mod wide;
 
 use super::sas::shared;
 use super::support::{Output, TestFolder, read_png};

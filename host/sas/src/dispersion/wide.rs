@@ -38,6 +38,16 @@ pub(super) enum Grid {
     Values(Vec<(f64, f64)>),
 }
 
+/// Whether this width is above those for which the default mesh is used as it is.
+pub(crate) fn is_wide(distribution: &Distribution, width: f64) -> bool {
+    match distribution {
+        Distribution::LogNormal => width > NARROW_LOGNORMAL,
+        Distribution::Schulz => width > NARROW_SCHULZ,
+        Distribution::Array(_) => false,
+        _ => width > NARROW_GAUSSIAN,
+    }
+}
+
 /// The mesh that takes the place of the default one at this relative width; `None` if the default
 /// suits the width, or if another mesh was asked for.
 pub(super) fn grid(polydispersity: &Polydispersity, width: f64) -> Option<Grid> {

@@ -113,10 +113,11 @@ impl Descent {
     }
 
     fn columns(&mut self, space: &Space<'_>) -> Vec<Vec<f64>> {
+        let relative = space.step(&self.at);
         self.differences = (0..space.len())
             .map(|j| {
                 let (low, high) = space.bounds(j);
-                let step = space.step * space.parameter(j).size(self.at[j]);
+                let step = relative * space.parameter(j).size(self.at[j]);
                 // Steps go towards the more distant bound, so that no bound is crossed.
                 let forward = high - self.at[j] >= self.at[j] - low;
                 let requested = self.at[j] + if forward { step } else { -step };

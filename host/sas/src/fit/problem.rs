@@ -443,6 +443,13 @@ impl Problem {
         found
     }
 
+    /// Whether a distribution of sizes is wide with these values of the fitted parameters.
+    pub(super) fn has_wide_distribution(&self, values: &[f64]) -> bool {
+        let vector = self.vector(values);
+        let mut sets = self.sets.iter();
+        sets.any(|set| set.calculation.has_wide_distribution(&set.part(&vector)))
+    }
+
     /// Whether the value at `target` is fitted.
     pub(super) fn is_fitted(&self, target: Target) -> bool {
         self.parameters.iter().any(|p| p.targets.contains(&target))

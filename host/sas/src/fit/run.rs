@@ -6,6 +6,7 @@ mod options;
 mod rounds;
 mod tied;
 
+pub(super) use options::Differences;
 pub use options::{Method, Options};
 
 use super::Problem;
@@ -15,7 +16,6 @@ use super::linear::{Projection, Trial};
 use super::multi_start::MultiStart;
 use super::search::Space;
 use crate::{Engine, SasError};
-use options::Differences;
 use std::time::{Duration, Instant};
 use warpstride_core::run::{Interrupt, Steps};
 
@@ -149,7 +149,7 @@ impl<'a> Fit<'a> {
         let space = Space {
             problem: &problem,
             projection: &projection,
-            step: differences.one_sided,
+            differences,
         };
         let first = projection.of(&problem.start());
         let phase = if options.method == Method::Evolution && searched > 0 {
@@ -229,7 +229,7 @@ impl<'a> Fit<'a> {
         Space {
             problem: &self.problem,
             projection: &self.projection,
-            step: self.differences.one_sided,
+            differences: self.differences,
         }
     }
 }

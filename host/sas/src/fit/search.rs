@@ -2,6 +2,7 @@
 
 use super::linear::{Projection, Trial};
 use super::problem::Problem;
+use super::run::Differences;
 use serde::Serialize;
 
 /// Why a search ended.
@@ -76,14 +77,21 @@ pub(super) trait Search {
 pub(super) struct Space<'a> {
     pub(super) problem: &'a Problem,
     pub(super) projection: &'a Projection,
-    /// Step of one-sided differences, relative to a parameter's size.
-    pub(super) step: f64,
+    /// Steps of differences.
+    pub(super) differences: Differences,
 }
 
 impl Space<'_> {
     /// Number of search parameters.
     pub(super) fn len(&self) -> usize {
         self.projection.searched.len()
+    }
+
+    /// Step of one-sided differences at these values of the search parameters, relative to a
+    /// parameter's size.
+    pub(super) fn step(&self, searched: &[f64]) -> f64 {
+        let values = self.projection.all(self.problem, searched);
+        self.differences.at(self.problem, &values).one_sided
     }
 
     /// The parameter with index `at` among the search parameters.

@@ -2,9 +2,12 @@
 
 mod remarks;
 
+pub(crate) use remarks::UNIT_NOTES;
+
 use super::names::{self, Foreign, Name, Role, is_known_other, is_sentence, letters};
 use super::names::{
-    is_calculated, is_other_quantity, is_unit_of_other, rank_of_intensity, role_in_front,
+    is_calculated, is_other_quantity, is_unit_of_other, other_coordinate, rank_of_intensity,
+    role_in_front,
 };
 use super::units;
 
@@ -34,6 +37,8 @@ pub(super) struct Header {
     pub(super) columns: Option<Columns>,
     /// A column that has another coordinate in the place of q, from 0, and its name.
     foreign: Option<(usize, Foreign, String)>,
+    /// The first column of the last line that names all of them but neither q nor I, and its name.
+    unlike: Option<(Foreign, String)>,
     /// A column that is taken for q although its name does not say so, from 0, and its name.
     assumed: Option<(usize, String)>,
     /// The column of I by its place, from 0, in a line that names q but no intensity, and its name.
@@ -47,6 +52,8 @@ pub(super) struct Header {
     pub(super) q_unit: Option<Unit>,
     /// The unit of the column of q in a line of units, if it is no inverse length.
     other_unit: Option<String>,
+    /// Units of all columns in the last line of nothing else.
+    units: Vec<String>,
     /// Whether it is the unit of the column of q, and not one that a sentence mentions.
     q_unit_is_named: bool,
     /// Unit of the column of intensities, if it is known.
@@ -74,21 +81,13 @@ impl Header {
             let key = key.filter(|key| DETECTOR.contains(&key.as_str()));
             header.detector.extend(key);
         }
-        let of_columns = || {
-            before
-                .iter()
-                .rev()
-                .find_map(|line| unit_line(line, columns))
-        };
-        if !header.q_unit_is_named
-            && header.column(Role::Q).is_none_or(|at| at == 0)
-            && let Some(unit) = of_columns()
-        {
-            header.q_unit = Some(unit);
-            header.q_unit_is_named = true;
+        let coordinate = header.column(Role::Q).or_else(|| header.column(Role::Qx));
+        let mut lines = before.iter().rev();
+        if let Some(words) = lines.find_map(|line| unit_line(line, columns, coordinate)) {
+            header.take_units(words, coordinate.unwrap_or(0));
         }
         if !header.q_unit_is_named && header.assumed.is_none() {
-            let at = header.column(Role::Q).or_else(|| header.column(Role::Qx));
+            let at = coordinate;
             let lines = before.iter().rev();
             let alone = || before.iter().rev().find_map(|line| other_unit_alone(line));
             header.other_unit = at.and_then(|at| {
@@ -100,6 +99,37 @@ impl Header {
             header.q_unit = before.iter().chain(&after).find_map(|line| mentioned(line));
         }
         header
+    }
+
+    /// Takes the units of a line that has those of all columns; q is column `at`. Units beside the
+    /// names are preferred.
+    fn take_units(&mut self, words: Vec<String>, at: usize) {
+        let unit = |text: &String, factor: Option<f64>| {
+            let text = text.clone();
+            factor.map(|factor| Unit { text, factor })
+        };
+        if !self.q_unit_is_named {
+            self.q_unit = unit(&words[at], units::of_q(&words[at]));
+            self.q_unit_is_named = true;
+        }
+        let intensity = self.column(Role::Intensity).map(|at| &words[at]);
+        if self.intensity_unit.is_none() {
+            self.intensity_unit = intensity.and_then(|word| unit(word, units::of_intensity(word)));
+        }
+        let names = self.columns.iter_mut().flat_map(|of| &mut of.names);
+        for (name, word) in names.zip(&words) {
+            name.set_percent(word == "%");
+        }
+        self.units = words;
+    }
+
+    /// The unit of a column, beside its name or in a line of units.
+    fn unit(&self, column: usize) -> Option<&str> {
+        let names = self.columns.as_ref().map(|columns| &columns.names);
+        let beside = names.and_then(|names| names.get(column)?.unit.as_ref());
+        beside
+            .or_else(|| self.units.get(column))
+            .map(String::as_str)
     }
 
     /// Takes what a line says; a later line replaces what an earlier one said.
@@ -151,9 +181,14 @@ impl Header {
                 of_intensity.clear();
             }
         }
+        // In `i q I`, i is an index.
+        let coordinate = roles
+            .iter()
+            .position(|role| matches!(role, Some(Role::Q | Role::Qx)));
+        let is_index = |at: usize| names[at].text == "i" && coordinate.is_some_and(|q| at < q);
         let surest = of_intensity
             .iter()
-            .min_by_key(|at| rank_of_intensity(&names[**at].text));
+            .min_by_key(|at| (is_index(**at), rank_of_intensity(&names[**at].text)));
         for at in of_intensity.iter().filter(|at| Some(*at) != surest) {
             roles[*at] = Some(Role::Unused);
         }
@@ -193,8 +228,11 @@ impl Header {
             Some(Unit { text, factor })
         };
         let coordinate = q.or(qx);
-        if coordinate.is_some() && (intensity.is_some() || names.len() == columns) {
-            if let Some(unit) = coordinate.and_then(|at| unit(at, &units::of_q)) {
+        // `q (1/nm)` may have a line of its own.
+        let is_alone = names.len() == 1;
+        if coordinate.is_some() && (intensity.is_some() || is_alone || names.len() == columns) {
+            let of_q = |at: Option<usize>| at.and_then(|at| unit(at, &units::of_q));
+            if let Some(unit) = of_q(coordinate).or_else(|| of_q(qy)) {
                 self.q_unit = Some(unit);
                 self.q_unit_is_named = true;
             }
@@ -214,7 +252,11 @@ impl Header {
             }
             _ => None,
         };
+        self.unlike = None;
         if q.is_none() && !is_pixel {
+            let texts: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
+            let of = other_coordinate(&texts).filter(|_| !settings);
+            self.unlike = of.map(|of| (of, names[0].text.clone()));
             let first = foreign(0);
             let any = || {
                 (0..columns)
@@ -356,17 +398,16 @@ fn is_unit(word: &str) -> bool {
     units::of_q(&word).or(units::of_intensity(&word)).is_some() || others.contains(&word.as_str())
 }
 
-/// The unit of the first column in a line that has only the units of all columns.
-fn unit_line(line: &str, columns: usize) -> Option<Unit> {
+/// The units of a line that has only those of all columns; that of q, which is column `at` if it is
+/// known, must be an inverse length.
+fn unit_line(line: &str, columns: usize, at: Option<usize>) -> Option<Vec<String>> {
     let words = unit_words(line);
     if words.len() != columns || columns < 2 || !words.iter().all(|word| is_unit(word)) {
         return None;
     }
-    let factor = units::of_q(&plain(words[0]))?;
-    Some(Unit {
-        text: words[0].to_owned(),
-        factor,
-    })
+    let words: Vec<String> = words.into_iter().map(plain).collect();
+    units::of_q(&words[at.unwrap_or(0)])?;
+    Some(words)
 }
 
 /// The unit of the column of q, `at`, in a line that has only units, if it is no inverse length.
@@ -399,7 +440,7 @@ fn mentioned(line: &str) -> Option<Unit> {
     let one = words.iter().find_map(|word| {
         let quotient = || units::of_q(word.split_once('/')?.1);
         let factor = units::of_q(word).or_else(quotient);
-        let factor = factor.filter(|f| *f != 1.0 && *f > units::INVERSE_CM)?;
+        let factor = factor.filter(|f| *f != 1.0 && *f > units::INVERSE_MM)?;
         Some(unit((*word).to_owned(), factor))
     });
     let two = || {

@@ -21,6 +21,7 @@ mod write;
 #[cfg(feature = "hdf5")]
 mod write_hdf5;
 
+pub(crate) use header::UNIT_NOTES;
 pub use units::QUnit;
 pub use write::{Computed, write_csv};
 #[cfg(feature = "hdf5")]

@@ -7,8 +7,8 @@ use super::units;
 pub(super) use foreign::Foreign;
 use roles::{INTENSITY, Q, is_product, role, role_of_formula};
 pub(super) use roles::{
-    Role, is_calculated, is_intensity, is_other_quantity, may_be_intensity, rank_of_intensity,
-    role_in_front,
+    Role, is_calculated, is_intensity, is_other_quantity, may_be_intensity, other_coordinate,
+    rank_of_intensity, role_in_front,
 };
 
 /// A name in a header, with its unit if there is one: `Q (1/nm)`.
@@ -45,6 +45,11 @@ const BRACKETS: [char; 6] = ['(', ')', '[', ']', '{', '}'];
 /// The names of a line of `columns` names: its cells between bars, tabs, commas or semicolons if
 /// there are as many, otherwise its words.
 pub(super) fn names(line: &str, columns: usize) -> Vec<Name> {
+    // SPEC writes `#L` before its names.
+    let spec = line.trim_start().strip_prefix("#L");
+    let line = spec
+        .filter(|rest| rest.starts_with([' ', '\t']))
+        .unwrap_or(line);
     for separator in ['|', '\t', ';', ','] {
         let mut cells = cells(line, separator);
         // Text before the first bar introduces the names: `The columns are | Q | I |`.
@@ -125,7 +130,10 @@ fn of_words(line: &str) -> Vec<Name> {
     for word in words(line) {
         // A unit of its own belongs to the name before it.
         let unit = bare(word).trim_matches(BRACKETS);
-        let in_brackets = bare(word).starts_with(BRACKETS) && is_foreign_unit(unit);
+        let is_unknown =
+            || is_unknown_unit(unit) && names.last().is_some_and(|of| of.unit.is_none());
+        let in_brackets =
+            bare(word).starts_with(BRACKETS) && (is_foreign_unit(unit) || is_unknown());
         if is_unit(unit) || unit == "%" || in_brackets {
             if let Some(last) = names.last_mut() {
                 last.unit.get_or_insert(unit.to_owned());
@@ -237,7 +245,7 @@ fn name(cell: &str) -> Name {
 
 impl Name {
     /// Takes a standard deviation for one in percent if the name or its unit says so.
-    fn set_percent(&mut self, says_so: bool) {
+    pub(super) fn set_percent(&mut self, says_so: bool) {
         if says_so && self.role == Some(Role::Sigma) {
             self.relative = Some(0.01);
         }
@@ -283,14 +291,26 @@ const OTHER_UNITS: [&str; 22] = [
 /// of something else. `q_nm` may be short for the inverse.
 pub(super) fn is_unit_of_other(unit: &str) -> bool {
     let lower = unit.trim().to_lowercase();
-    let is_power = lower.starts_with("1/")
-        || ["^-1", "-1", "^-2", "-2", "^2"]
-            .iter()
-            .any(|end| lower.ends_with(end));
     if ["nm", "um", "µm", "μm", "mum"].contains(&lower.as_str()) {
         return false;
     }
-    units::of_q(unit).is_none() && (is_known_other(&lower) || is_power && unit.is_ascii())
+    let inverse = lower
+        .strip_prefix("1/")
+        .or_else(|| lower.strip_suffix("-1"));
+    let inverse = inverse.map(|of| of.trim_end_matches(['^', '*']).trim());
+    let is_inverse = inverse.is_some_and(|of| !of.is_empty() && is_known_other(of));
+    let is_square = ["^-2", "^2"].iter().any(|end| lower.ends_with(end));
+    units::of_q(unit).is_none() && (is_known_other(&lower) || is_inverse || is_square)
+}
+
+/// Whether a text in brackets is a unit, but none that is known: `furlong^-1`, `10^-2 1/A`. Other
+/// words may describe the quantity.
+pub(super) fn is_unknown_unit(text: &str) -> bool {
+    let lower = text.trim().to_lowercase();
+    let is_power = lower.contains(['/', '^']) || lower.ends_with("-1") || lower.ends_with("-2");
+    let arbitrary = ["a.u.", "a.u", "arb. units", "arb. u.", "arb.u."].contains(&lower.as_str());
+    let of_q = units::of_q(text).or(units::of_intensity(text));
+    text.is_ascii() && of_q.is_none() && (is_power || arbitrary)
 }
 
 /// Whether a word in lower case is a unit of another coordinate than q.

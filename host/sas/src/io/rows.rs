@@ -218,7 +218,11 @@ pub(super) fn with_broken_lines(text: &str, mut data: Block) -> Block {
             .iter()
             .filter(|line| kind_of(line) != Line::Nothing)
             .collect();
-        if broken.is_empty() || broken.len() > MOST_BROKEN {
+        if broken.is_empty() {
+            return None;
+        }
+        let missing = broken.iter().all(|line| is_missing_row(line, columns));
+        if broken.len() > MOST_BROKEN && !missing {
             return None;
         }
         // Another set of data begins with its own q.
@@ -226,7 +230,12 @@ pub(super) fn with_broken_lines(text: &str, mut data: Block) -> Block {
         let follows = |block: &Block| block.rows == 1 || (block.end - block.start).signum() == step;
         let continues = one.rows > 1 && other.rows > 1 && follows(one) && follows(other);
         let rows = broken.iter().all(|line| is_broken_row(line, columns));
-        (rows || continues).then_some(broken.len())
+        // Three rows with missing values weigh as much as one line of other words.
+        let weight = match missing {
+            true => broken.len().div_ceil(3),
+            false => broken.len(),
+        };
+        (rows || continues).then_some(weight)
     };
     let mut broken = 0;
     let mut join = |one: Block, other: Block| -> Option<Block> {
@@ -263,17 +272,67 @@ pub(super) fn with_broken_lines(text: &str, mut data: Block) -> Block {
     data
 }
 
-/// Whether a line has as many fields as a row, one or more of them numbers.
-fn is_broken_row(line: &str, columns: usize) -> bool {
+/// The data with the rows without values on either side, `0.001 NA NA`, which are counted as broken
+/// lines.
+pub(super) fn with_missing_rows(text: &str, mut data: Block) -> Block {
+    let lines: Vec<&str> = text.lines().collect();
+    let rising = (data.end - data.start).signum();
+    // A number in the place of q continues the data.
+    let is_row = |at: usize, beside: f64, direction: f64| {
+        let line = lines[at];
+        let first = fields(line).first().and_then(|field| number(field));
+        let continues = first.is_none_or(|q| (q - beside) * direction > 0.0);
+        is_missing_row(line, data.columns) && continues
+    };
+    let after = (data.last + 1..lines.len()).filter(|at| kind_of(lines[*at]) != Line::Nothing);
+    for at in after.take_while(|at| is_row(*at, data.end, rising)) {
+        data.last = at;
+    }
+    let before = (0..data.first)
+        .rev()
+        .filter(|at| kind_of(lines[*at]) != Line::Nothing);
+    for at in before.take_while(|at| is_row(*at, data.start, -rising)) {
+        data.first = at;
+    }
+    data
+}
+
+/// What stands for a value that is missing.
+const MISSING: [&str; 10] = [
+    "", "na", "n/a", "nan", "null", "none", "-", "--", "---", "missing",
+];
+
+/// Whether a line is a row with missing values: numbers, and words that stand for none.
+fn is_missing_row(line: &str, columns: usize) -> bool {
+    let fields = fields(line);
+    let is_missing = |field: &&str| MISSING.contains(&field.to_lowercase().as_str());
+    let is_value = |field: &&str| number(field).is_some();
+    fields.len() == columns
+        && fields.iter().any(is_missing)
+        && fields
+            .iter()
+            .all(|field| is_missing(&field) || is_value(&field))
+}
+
+/// The fields of a line without its comment.
+fn fields(line: &str) -> Vec<&str> {
     let line = without_comment(line).trim();
-    let is_number = |field: &&str| number(field).is_some();
     let separator = [',', ';', '\t', '|']
         .into_iter()
         .find(|c| line.contains(*c));
-    let fields: Vec<&str> = match separator {
-        Some(separator) => line.split(separator).map(str::trim).collect(),
-        None => line.split_whitespace().collect(),
-    };
+    match separator {
+        Some(separator) => line
+            .split(separator)
+            .map(|field| unquoted(field.trim()))
+            .collect(),
+        None => line.split_whitespace().map(unquoted).collect(),
+    }
+}
+
+/// Whether a line has as many fields as a row, one or more of them numbers.
+fn is_broken_row(line: &str, columns: usize) -> bool {
+    let is_number = |field: &&str| number(field).is_some();
+    let fields = fields(line);
     fields.len() == columns && fields.iter().any(is_number)
 }
 
@@ -317,7 +376,10 @@ pub(super) fn complete(file: &str, text: &str, data: Block) -> Result<(), IoErro
         file: file.to_owned(),
         dataset: format!("line {}", at + 1),
         found: format!("\"{}\" among the rows", shorten(line)),
-        expected: format!("a row of {} numbers", data.columns),
+        expected: format!(
+            "a row of {} numbers: remove such lines, or write each set of data to a file of its own",
+            data.columns
+        ),
     })
 }
 

@@ -10,6 +10,7 @@ use super::check::{self, RawCurve, RawImage};
 use super::column_order::ColumnOrder;
 use super::decimal_comma::refuse_decimal_commas;
 use super::header::Header;
+use super::names::Role;
 use super::rows::{self, MAX_COLUMNS, data_rows, numbers};
 use super::{IoError, Kind, Memory, ReadOptions, allow, name_of};
 use crate::data::Scattering;
@@ -40,6 +41,7 @@ pub(super) fn read(
     let data = rows::with_broken_lines(text, rows::longest(file, text)?);
     refuse_decimal_commas(file, data_rows(text, data))?;
     rows::complete(file, text, data)?;
+    let data = rows::with_missing_rows(text, data);
     let header = Header::of(
         text.lines().take(data.first),
         text.lines().skip(data.last + 1),
@@ -90,6 +92,7 @@ pub(super) fn read(
     };
     match kind {
         Kind::Curve => {
+            refuse_components(file, &header, &columns, options)?;
             let raw = curve(columns, &header, options, notes, file);
             check::curve(file, raw, &label).map(Scattering::Curve)
         }
@@ -114,13 +117,38 @@ fn looks_like_image(header: &Header, columns: &[Vec<f64>]) -> bool {
     let [x, y, _, ..] = columns else {
         return false;
     };
-    if header.columns.is_some() {
-        return false;
-    }
+    header.columns.is_none() && are_components(x, y)
+}
+
+/// Whether two columns are the components of q of an image: often negative, or a grid.
+fn are_components(x: &[f64], y: &[f64]) -> bool {
     let below = |column: &[f64]| column.iter().filter(|v| **v < 0.0).count();
     let negative = below(x).min(below(y));
     let often = x.len() >= FEW_PIXELS && 5 * negative >= x.len() && are_alike(x, y);
     often || (negative > 0 && repeats(x, y)) || is_grid(x, y)
+}
+
+/// Refuses an image whose header gives its components of q other names than qx and qy.
+fn refuse_components(
+    file: &str,
+    header: &Header,
+    columns: &[Vec<f64>],
+    options: &ReadOptions,
+) -> Result<(), IoError> {
+    let pair = header
+        .column(Role::Q)
+        .and_then(|at| Some((columns.get(at)?, columns.get(at + 1)?)));
+    let is_image = pair.is_some_and(|(x, y)| are_components(x, y));
+    if !is_image || columns.len() < 3 || options.kind.is_some() {
+        return Ok(());
+    }
+    Err(IoError::Value {
+        file: file.to_owned(),
+        dataset: "the columns".to_owned(),
+        found: "the grid or the signs of the components of q of an image, which the header does not call qx and qy"
+            .to_owned(),
+        expected: "q and I of a curve; for an image, the names qx, qy and I in the header".to_owned(),
+    })
 }
 
 /// Whether two columns have similar extents.
@@ -190,7 +218,7 @@ fn curve(
     let [q, intensity, sigma, width] = order.take(header, columns, &mut notes);
     let intensity = intensity.unwrap_or_default();
     let width = width.zip(of_width);
-    let width = width.map(|(c, at)| scaled(c, header.factor_of_width(at, options)));
+    let width = width.map(|(c, at)| scaled(c, header.factor_of(at, options)));
     RawCurve {
         q: scaled(q.unwrap_or_default(), header.factor(options)),
         sigma: deviations(sigma, of_sigma, &intensity, header, &mut notes),
@@ -210,8 +238,9 @@ fn image(
     file: &str,
 ) -> RawImage {
     let order = ColumnOrder::of_image(header, &columns);
-    let factor = header.factor(options);
-    let [_, _, _, of_sigma, ..] = order.columns();
+    let places = order.columns();
+    let of_sigma = places[3];
+    notes.extend(header.note_on_axes([places[0], places[1]], options));
     let taken = order.take(header, columns, &mut notes);
     let [qx, qy, intensity, sigma, along, across] = taken;
     if along.is_some() != across.is_some() {
@@ -219,16 +248,19 @@ fn image(
             "the header names one of the two widths of the resolution: it is not used".to_owned(),
         );
     }
-    let q = |column: Option<Vec<f64>>| scaled(column.unwrap_or_default(), factor);
+    let q = |column: Vec<f64>, place: usize| match places[place] {
+        Some(at) => scaled(column, header.factor_of(at, options)),
+        None => column,
+    };
     let intensity = intensity.unwrap_or_default();
     RawImage {
-        qx: q(qx),
-        qy: q(qy),
+        qx: q(qx.unwrap_or_default(), 0),
+        qy: q(qy.unwrap_or_default(), 1),
         sigma: deviations(sigma, of_sigma, &intensity, header, &mut notes),
         intensity,
         widths: along
             .zip(across)
-            .map(|(along, across)| (scaled(along, factor), scaled(across, factor))),
+            .map(|(along, across)| (q(along, 4), q(across, 5))),
         title: name_of(file),
         notes,
     }

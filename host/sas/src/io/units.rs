@@ -44,8 +44,16 @@ fn inverse_of(unit: &str) -> Option<String> {
         .collect::<String>()
         .to_lowercase()
         .replace('\u{2212}', "-")
+        .replace("&aring;", "å")
+        .replace("ã…", "å")
         .replace("⁻¹", "^-1")
         .replace("mathrm", "");
+    // q is an angle per length.
+    let plain = match plain.strip_prefix("rad") {
+        Some(rest) if rest.starts_with('/') => format!("1{rest}"),
+        Some(rest) => rest.trim_start_matches(['*', '·', '.', '_']).to_owned(),
+        None => plain,
+    };
     let length = plain
         .strip_prefix("1/")
         .or_else(|| plain.strip_suffix("^-1"))
@@ -56,6 +64,12 @@ fn inverse_of(unit: &str) -> Option<String> {
     }
     // In words, of which a single letter would be part of a name: `a_1`.
     let words = ["inverse", "reciprocal", "inv", "per"];
+    let long = plain
+        .strip_prefix(words[0])
+        .or_else(|| plain.strip_prefix(words[1]));
+    if long == Some("a") {
+        return Some("a".to_owned());
+    }
     let before = words.iter().find_map(|word| plain.strip_prefix(word));
     let after = plain
         .strip_suffix("inv")
@@ -64,6 +78,10 @@ fn inverse_of(unit: &str) -> Option<String> {
     (length.chars().count() > 1).then(|| length.to_owned())
 }
 
+/// The Bohr radius, Å (CODATA 2018).
+const BOHR: f64 = 0.529_177_210_903;
+/// Factor from 1/mm to 1/Å.
+pub(super) const INVERSE_MM: f64 = 1e-7;
 /// Factor from 1/cm to 1/Å.
 pub(super) const INVERSE_CM: f64 = 1e-8;
 
@@ -79,6 +97,9 @@ pub(super) fn of_inverse_length(length: &str) -> Option<f64> {
         | "angstroms" | "ångström" => Some(1.0),
         "nm" | "nanometer" | "nanometre" | "nanometers" | "nanometres" => Some(0.1),
         "pm" => Some(100.0),
+        "fm" => Some(1e5),
+        "bohr" | "a0" | "a_0" | "bohrradius" => Some(1.0 / BOHR),
+        "mm" => Some(INVERSE_MM),
         "um" | "µm" | "μm" | "mum" | "micron" | "microns" | "micrometer" | "micrometre"
         | "micrometers" | "micrometres" => Some(1e-4),
         "cm" => Some(INVERSE_CM),

@@ -187,9 +187,10 @@ impl Fit<'_> {
     fn central(&self, values: &[f64]) -> (Vec<(f64, f64)>, Vec<Vector>) {
         let mut vectors = self.projection.bare(&self.problem, values);
         let mut plan = Vec::new();
+        let relative = self.differences.at(&self.problem, values).central;
         for i in &self.projection.searched {
             let parameter = &self.problem.parameters()[*i];
-            let step = self.differences.central * parameter.size(values[*i]);
+            let step = relative * parameter.size(values[*i]);
             let (low, high) = parameter.bounds;
             let ends = ((values[*i] - step).max(low), (values[*i] + step).min(high));
             for end in [ends.0, ends.1] {

@@ -1,6 +1,7 @@
 //! Options of the search.
 
 use crate::Precision;
+use crate::fit::Problem;
 use serde::Serialize;
 
 /// Search method.
@@ -49,14 +50,15 @@ impl Default for Options {
 /// Steps of one-sided and of central differences relative to the size of a parameter, and the
 /// relative size of singular values that are noise: about the roots of the precision of the
 /// intensities.
-pub(super) struct Differences {
-    pub(super) one_sided: f64,
-    pub(super) central: f64,
-    pub(super) noise: f64,
+#[derive(Debug, Clone, Copy)]
+pub(in crate::fit) struct Differences {
+    pub(in crate::fit) one_sided: f64,
+    pub(in crate::fit) central: f64,
+    pub(in crate::fit) noise: f64,
 }
 
 impl Differences {
-    pub(super) fn of(precision: Precision) -> Self {
+    pub(in crate::fit) fn of(precision: Precision) -> Self {
         match precision {
             Precision::F64 => Self {
                 one_sided: 1e-6,
@@ -68,6 +70,21 @@ impl Differences {
                 central: 5e-3,
                 noise: 1e-4,
             },
+        }
+    }
+
+    /// Those at these values of the fitted parameters. The mesh of a wide distribution does not
+    /// resolve all fringes of its large particles: the intensities have an error that is small but
+    /// changes fast, which larger steps keep out of the derivatives.
+    pub(in crate::fit) fn at(self, problem: &Problem, values: &[f64]) -> Self {
+        if !problem.has_wide_distribution(values) {
+            return self;
+        }
+        let coarse = Self::of(Precision::F32);
+        Self {
+            one_sided: self.one_sided.max(coarse.one_sided),
+            central: self.central.max(coarse.central),
+            ..self
         }
     }
 }

@@ -82,7 +82,7 @@ impl Fit<'_> {
         let space = Space {
             problem: &self.problem,
             projection: &self.projection,
-            step: self.differences.one_sided,
+            differences: self.differences,
         };
         let requested = match &mut self.phase {
             Phase::Population(evolution) => evolution.ask(&space),
@@ -119,7 +119,7 @@ impl Fit<'_> {
         let space = Space {
             problem: &self.problem,
             projection: &self.projection,
-            step: self.differences.one_sided,
+            differences: self.differences,
         };
         let polish = match &mut self.phase {
             Phase::Population(evolution) => {

@@ -1,8 +1,28 @@
 //! What is refused or noted of a header.
 
-use super::super::names::{Role, is_intensity, is_unit_of_other, may_be_intensity};
+use super::super::names::{
+    Role, is_intensity, is_unit_of_other, is_unknown_unit, may_be_intensity,
+};
 use super::super::{IoError, QUnit, ReadOptions, shorten, units};
 use super::Header;
+
+/// How the notes on the unit of q begin.
+pub(crate) const UNIT_NOTES: [&str; 3] = [
+    "the header mentions",
+    "q is read in the given unit",
+    "q is converted from",
+];
+
+/// q in an unknown unit, in column `at`.
+fn unknown_unit(file: &str, at: usize, unit: &str) -> IoError {
+    IoError::Value {
+        file: file.to_owned(),
+        dataset: format!("column {}", at + 1),
+        found: format!("a unit that is not known ({})", shorten(unit)),
+        expected: "q in 1/Å or 1/nm: give its unit, such as --q-unit 1/nm, or convert q first"
+            .to_owned(),
+    }
+}
 
 impl Header {
     /// Refuses data that the header names as no function of q; `first` is the first column.
@@ -14,6 +34,17 @@ impl Header {
                 dataset: format!("column {}", column + 1),
                 found: format!("{found}, as the header says ({})", shorten(name)),
                 expected: expected.to_owned(),
+            });
+        }
+        if let (Some((of, name)), None) = (&self.unlike, &self.columns) {
+            let (found, expected) = of.messages();
+            return Err(IoError::Value {
+                file: file.to_owned(),
+                dataset: "column 1".to_owned(),
+                found: format!("{found}, as the header says ({})", shorten(name)),
+                expected: format!(
+                    "{expected}; if the columns are q and I, name them so in the header"
+                ),
             });
         }
         let ascends = first.windows(2).all(|pair| pair[0] <= pair[1]);
@@ -40,21 +71,38 @@ impl Header {
         file: &str,
         options: &ReadOptions,
     ) -> Result<(), IoError> {
-        let named = self.column(Role::Q).or_else(|| self.column(Role::Qx));
         let names = self.columns.as_ref().map(|columns| &columns.names);
-        let named = named.and_then(|at| Some((at, names?.get(at)?)));
-        let unit = named.and_then(|(_, name)| name.unit.as_ref());
-        if let (Some((at, _)), Some(unit)) = (named, unit.or(self.other_unit.as_ref()))
-            && options.q_unit.is_none()
-            && is_unit_of_other(unit)
+        let named = |role| {
+            let at = self.column(role)?;
+            Some((at, names?.get(at)?))
+        };
+        for (at, name) in [Role::Q, Role::Qx, Role::Qy].into_iter().filter_map(named) {
+            let Some(unit) = name.unit.as_ref().or(self.other_unit.as_ref()) else {
+                continue;
+            };
+            if options.q_unit.is_none() && is_unit_of_other(unit) {
+                return Err(IoError::Value {
+                    file: file.to_owned(),
+                    dataset: format!("column {}", at + 1),
+                    found: format!("q in {}, which is no inverse length", shorten(unit)),
+                    expected: "q in 1/Å or 1/nm (if it is, --q-unit states its unit)".to_owned(),
+                });
+            }
+            if options.q_unit.is_none() && is_unknown_unit(unit) {
+                return Err(unknown_unit(file, at, unit));
+            }
+        }
+        if let Some(at) = self.column(Role::Width)
+            && self.unit(at) == Some("%")
         {
             return Err(IoError::Value {
                 file: file.to_owned(),
                 dataset: format!("column {}", at + 1),
-                found: format!("q in {}, which is no inverse length", shorten(unit)),
-                expected: "q in 1/Å or 1/nm (if it is, --q-unit states its unit)".to_owned(),
+                found: "the resolution in percent of q".to_owned(),
+                expected: "the resolution in the unit of q: multiply it by q/100".to_owned(),
             });
         }
+        let named = named(Role::Q).or_else(|| named(Role::Qx));
         let (at, written) = match (named, &self.assumed) {
             (Some((at, name)), _) => (at, name.unit.as_ref().unwrap_or(&name.text)),
             (None, Some((at, text))) => (*at, text),
@@ -75,12 +123,7 @@ impl Header {
         {
             return Ok(());
         }
-        Err(IoError::Value {
-            file: file.to_owned(),
-            dataset: format!("column {}", at + 1),
-            found: format!("a unit that is not known ({})", shorten(written)),
-            expected: "q in 1/Å or 1/nm: give its unit, such as --q-unit 1/nm".to_owned(),
-        })
+        Err(unknown_unit(file, at, written))
     }
 
     /// Factor of q to 1/Å: the given unit, or that of the column of q.
@@ -92,14 +135,28 @@ impl Header {
         }
     }
 
-    /// Factor of the resolution in a column: that of its own unit, or of q.
-    pub(in crate::io) fn factor_of_width(&self, column: usize, options: &ReadOptions) -> f64 {
-        let names = self.columns.as_ref().map(|columns| &columns.names);
-        let unit = names.and_then(|names| names.get(column)?.unit.as_deref());
-        let own = unit
-            .and_then(units::of_q)
-            .filter(|_| options.q_unit.is_none());
+    /// Factor of a component of q, or of the resolution, in a column: that of its own unit, or of q.
+    pub(in crate::io) fn factor_of(&self, column: usize, options: &ReadOptions) -> f64 {
+        let own = self.unit(column).and_then(units::of_q);
+        let own = own.filter(|_| options.q_unit.is_none());
         own.unwrap_or_else(|| self.factor(options))
+    }
+
+    /// A note if the units of qx and qy, in these columns, differ.
+    pub(in crate::io) fn note_on_axes(
+        &self,
+        columns: [Option<usize>; 2],
+        options: &ReadOptions,
+    ) -> Option<String> {
+        let [x, y] = columns.map(|at| self.unit(at?));
+        let differ = units::of_q(x?)? != units::of_q(y?)?;
+        (differ && options.q_unit.is_none()).then(|| {
+            format!(
+                "qx is in {} and qy in {}, as the header names their units: each is converted to 1/Å",
+                shorten(x.unwrap_or_default()),
+                shorten(y.unwrap_or_default())
+            )
+        })
     }
 
     /// Notes on units that the header gives.

@@ -18,6 +18,8 @@ pub(in crate::io) enum Foreign {
     OfIntensity,
     HalfS,
     Number,
+    /// A coordinate of other measurements.
+    Other,
 }
 
 impl Foreign {
@@ -55,6 +57,7 @@ impl Foreign {
             Self::Power => ("a power of q or a product with it", "q and I themselves"),
             Self::OfIntensity => ("a function of the intensity", "q and I themselves"),
             Self::HalfS => ("sin(θ)/λ or 2 sin(θ)/λ", "q = 4π sin(θ)/λ in 1/Å or 1/nm"),
+            Self::Other => ("another quantity than q", "q in 1/Å or 1/nm"),
             Self::Number => ("a number of a row, pixel or channel", "q in 1/Å or 1/nm"),
         }
     }

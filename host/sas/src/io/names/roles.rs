@@ -260,8 +260,74 @@ pub(in crate::io) fn role_in_front(name: &str) -> Option<Role> {
     }
 }
 
+/// Names of coordinates of other measurements, which stand for one only beside other symbols.
+const COORDINATES: [&str; 36] = [
+    "t",
+    "tau",
+    "τ",
+    "lag",
+    "lagtime",
+    "delay",
+    "delaytime",
+    "seconds",
+    "hours",
+    "frequency",
+    "freq",
+    "omega",
+    "ω",
+    "f",
+    "wavenumber",
+    "raman",
+    "ramanshift",
+    "shift",
+    "z",
+    "depth",
+    "height",
+    "position",
+    "d",
+    "diameter",
+    "dh",
+    "rh",
+    "qz",
+    "concentration",
+    "conc",
+    "c",
+    "strain",
+    "stress",
+    "shearrate",
+    "pressure",
+    "voltage",
+    "field",
+];
+
+/// The coordinate of another measurement than scattering, by the names of all columns: the first is
+/// known for one, and the others are symbols or known quantities, unlike the words of a title.
+pub(in crate::io) fn other_coordinate(names: &[&str]) -> Option<Foreign> {
+    let (first, others) = names.split_first()?;
+    let quantity = |name: &&&str| {
+        let known = is_other_quantity(name) || role(name).is_some();
+        known || name.chars().count() < 4
+    };
+    if others.is_empty() || !others.iter().all(|name| quantity(&name)) {
+        return None;
+    }
+    match role(first) {
+        Some(Role::Foreign(of)) => Some(of),
+        Some(Role::Unused) if role_of_count(first) => Some(Foreign::Number),
+        _ => COORDINATES.contains(first).then_some(Foreign::Other),
+    }
+}
+
+/// Whether a name counts channels, pixels or points.
+fn role_of_count(name: &str) -> bool {
+    [
+        "channel", "channels", "ch", "pixel", "pixels", "bin", "point", "index",
+    ]
+    .contains(&name)
+}
+
 /// Names of quantities that are functions of q, or of r, and no intensities.
-const OTHERS: [&str; 24] = [
+const OTHERS: [&str; 33] = [
     "sq",
     "sofq",
     "structurefactor",
@@ -286,6 +352,15 @@ const OTHERS: [&str; 24] = [
     "ratio",
     "reflectivity",
     "visibility",
+    "modulus",
+    "storage",
+    "loss",
+    "viscosity",
+    "correlation",
+    "extinction",
+    "mu",
+    "g1",
+    "g2",
 ];
 
 /// Whether a name is that of a quantity other than an intensity.
