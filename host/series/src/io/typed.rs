@@ -13,26 +13,11 @@ use super::unused_dates::UnusedDates;
 use super::zone_columns::{ZoneColumn, ZoneFound};
 use super::{IoError, OnError, ReadOptions, TimeFormat, TimeUnit};
 pub use cells::time_label;
-pub(super) use cells::{Cell, NameCell};
+pub(super) use cells::{Cell, NameCell, TimeKind};
 use cells::{DAY, julian};
 
 /// What a column of labels must be.
 pub(super) const LABELS_EXPECTED: &str = "text, bytes, integers, booleans, dates, times with a date or UUIDs (times of day and durations after a conversion to text)";
-
-/// How a timestamp column represents times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TimeKind {
-    /// Numbers of this unit since 1970.
-    SinceEpoch(Unit),
-    /// The same, without a zone: on local clocks.
-    Naive(Unit),
-    /// Days since 1970.
-    Days,
-    /// Julian days and nanoseconds, Parquet's INT96.
-    Julian,
-    /// Numbers or texts whose format is determined by the first one.
-    Inferred,
-}
 
 /// Converts the rows of a table to points.
 #[derive(Debug)]

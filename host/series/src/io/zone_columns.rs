@@ -5,9 +5,11 @@ use super::timestamp::joined_format;
 use super::{IoError, ReadOptions, TimeFormat, shorten};
 use crate::Zone;
 
-/// Names of columns of zones and offsets: letters and digits in lower case.
-const NAMES: [&str; 14] = [
+/// Names of columns of zones and offsets: letters and digits in lower case. Long ones are the
+/// beginnings of others, such as `utc_offset_minutes`.
+const NAMES: [&str; 15] = [
     "tz",
+    "zeitzone",
     "tzinfo",
     "tzname",
     "tzid",
@@ -24,11 +26,6 @@ const NAMES: [&str; 14] = [
 ];
 /// Names of columns that have zones or offsets, or something else: a cell tells.
 const OPEN_NAMES: [&str; 4] = ["offset", "zone", "timeoffset", "localoffset"];
-/// Units after a name.
-const UNITS: [&str; 10] = [
-    "hours", "hour", "hrs", "hr", "h", "minutes", "min", "seconds", "sec", "s",
-];
-
 /// What the name of a column says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Evidence {
@@ -85,13 +82,11 @@ impl ZoneColumn {
     fn of(column: usize, name: &str, first: &str, is_label: bool) -> Option<Self> {
         let letters = name.chars().filter(char::is_ascii_alphanumeric);
         let plain: String = letters.collect::<String>().to_lowercase();
-        let is = |names: &[&str]| {
-            let mut bare = UNITS.iter().filter_map(|unit| plain.strip_suffix(unit));
-            names.contains(&plain.as_str()) || bare.any(|bare| names.contains(&bare))
-        };
+        let is_name =
+            |known: &&str| *known == plain || known.len() >= 8 && plain.starts_with(*known);
         let evidence = match () {
-            () if is(&NAMES) => Evidence::Certain,
-            () if is(&OPEN_NAMES) => Evidence::Likely,
+            () if NAMES.iter().any(is_name) => Evidence::Certain,
+            () if OPEN_NAMES.contains(&plain.as_str()) => Evidence::Likely,
             () if has_colon(first) || is_area(first) && !is_label => Evidence::Cells,
             () => return None,
         };
@@ -116,6 +111,7 @@ impl ZoneColumn {
             Evidence::Likely => {
                 let has_sign = text.starts_with('+') || text.len() == 5;
                 has_colon(text)
+                    || has_colon(&format!("+{text}"))
                     || is_area(text)
                     || is_abbreviation(text)
                     || has_sign && offset(text).is_some()
@@ -222,8 +218,8 @@ fn is_area(text: &str) -> bool {
 /// Whether a text is an abbreviation of a zone: `CET`.
 fn is_abbreviation(text: &str) -> bool {
     let others = [
-        "CEST", "EEST", "WEST", "BST", "IST", "JST", "KST", "MSK", "EDT", "CST", "CDT", "MDT",
-        "PST", "PDT", "AEST", "AEDT", "ACST", "AWST", "NZST", "NZDT", "HKT", "SGT",
+        "MEZ", "MESZ", "CEST", "EEST", "WEST", "BST", "IST", "JST", "KST", "MSK", "EDT", "CST",
+        "CDT", "MDT", "PST", "PDT", "AEST", "AEDT", "ACST", "AWST", "NZST", "NZDT", "HKT", "SGT",
     ];
     let is_capital = text.len() <= 5 && text.bytes().all(|byte| byte.is_ascii_uppercase());
     is_capital && text.len() > 2 && (others.contains(&text) || Zone::named(text).is_ok())
@@ -246,6 +242,9 @@ mod tests {
             ("UTC offset (h)", "-3.5"),
             ("utc_offset_minutes", "60"),
             ("zone", "CEST"),
+            ("offset", "1:00"),
+            ("Zeitzone", "MEZ"),
+            ("UTC Offset (HH:MM)", "02:00"),
             ("where", "+05:30"),
             ("where", "UTC+1"),
             ("where", "America/New_York"),

@@ -1,7 +1,7 @@
 //! Reads the first line: the delimiter, the header if present, and the columns.
 
-mod dates;
-mod heading;
+mod first_rows;
+pub(super) mod heading;
 
 use super::fields::{Fields, has_text_after_quote, trimmed};
 use super::preamble::{self, Annotations, Preamble, commented};
@@ -12,9 +12,7 @@ use crate::io::series_key::SeriesKey;
 use crate::io::timestamp::TimestampFormat;
 use crate::io::zone_columns::ZoneColumn;
 use crate::io::{IoError, ReadOptions, TimeFormat, TimeUnit, format_error, number, shorten};
-use dates::FirstRows;
-pub(super) use heading::Heading;
-use heading::empty_at_end;
+use first_rows::{FirstRows, empty_at_end};
 
 /// Properties of a file, determined from its first line.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,8 @@ mod unused;
 mod wide;
 
 use super::fields::{Fields, has_text_after_quote, trimmed};
-use super::head::{Head, Heading};
+use super::head::Head;
+use super::head::heading::Heading;
 use super::records::{Quoting, Record, record};
 use crate::io::columns;
 use crate::io::names::{Lookup, NameError, Names};

@@ -1,6 +1,5 @@
 //! Cells of typed tables, and the labels that they make.
 
-use super::TimeKind;
 use crate::io::series_key::SeriesKey;
 use crate::io::timestamp::{TimestampError, Unit, day};
 use std::borrow::Cow;
@@ -8,6 +7,21 @@ use std::borrow::Cow;
 /// The Julian day that begins at noon of 1970-01-01; files count it from midnight.
 const JULIAN_1970: i64 = 2_440_588;
 pub(super) const DAY: i64 = 86_400_000_000_000;
+
+/// How a timestamp column represents times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::io) enum TimeKind {
+    /// Numbers of this unit since 1970.
+    SinceEpoch(Unit),
+    /// The same, without a zone: on local clocks.
+    Naive(Unit),
+    /// Days since 1970.
+    Days,
+    /// Julian days and nanoseconds, Parquet's INT96.
+    Julian,
+    /// Numbers or texts whose format is determined by the first one.
+    Inferred,
+}
 
 /// A cell of a table.
 #[derive(Debug, Clone, Copy, PartialEq)]

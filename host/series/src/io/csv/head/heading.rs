@@ -1,8 +1,7 @@
-//! Headers between the rows, and empty fields after those of the header.
+//! Rows between the first and the last: headers, and empty fields after those of the header.
 
 use super::Head;
 use crate::io::csv::fields::trimmed;
-use crate::io::notes::Notes;
 use crate::io::number;
 
 /// What a row of names is.
@@ -56,29 +55,4 @@ impl Head {
             fields.truncate(self.fields);
         }
     }
-}
-
-/// The number of empty fields after those of the header in the row `below`. Takes empty names off
-/// the end of the header, if the row has fewer fields.
-pub(super) fn empty_at_end(
-    file: &str,
-    names: &mut Vec<String>,
-    below: &[String],
-    notes: &mut Notes,
-) -> usize {
-    let fields = names.len();
-    if let Some(rest) = below.get(fields..).filter(|rest| !rest.is_empty())
-        && rest.iter().all(String::is_empty)
-    {
-        let what = "the rows have an empty field after those of the header, which is left out";
-        notes.add(file, what.to_owned());
-        return rest.len();
-    }
-    let is_longer = below.len() > 1 && below.len() < fields;
-    if is_longer && names[below.len()..].iter().all(String::is_empty) {
-        let what = "the header has an empty field after those of the rows, which is left out";
-        notes.add(file, what.to_owned());
-        names.truncate(below.len());
-    }
-    0
 }

@@ -1,6 +1,8 @@
-//! Dates, times of day, hours and zones in columns of their own, by the first lines.
+//! What the header and the row below it say: dates, times of day and hours in columns of their own,
+//! and empty fields at the end.
 
 use crate::io::columns::Hours;
+use crate::io::notes::Notes;
 use crate::io::{IoError, ReadOptions, TimeFormat, number, shorten};
 
 /// The header and the row below it, as texts.
@@ -155,4 +157,29 @@ fn is_date(text: &str) -> bool {
 /// Whether a text is a time of day; one with a date after it has a format of its own.
 fn is_bare_clock(text: &str) -> bool {
     is_clock(text) && !text.contains(['-', '/']) && text.matches('.').count() < 2
+}
+
+/// The number of empty fields after those of the header in the row `below`. Takes empty names off
+/// the end of the header, if the row has fewer fields.
+pub(super) fn empty_at_end(
+    file: &str,
+    names: &mut Vec<String>,
+    below: &[String],
+    notes: &mut Notes,
+) -> usize {
+    let fields = names.len();
+    if let Some(rest) = below.get(fields..).filter(|rest| !rest.is_empty())
+        && rest.iter().all(String::is_empty)
+    {
+        let what = "the rows have an empty field after those of the header, which is left out";
+        notes.add(file, what.to_owned());
+        return rest.len();
+    }
+    let is_longer = below.len() > 1 && below.len() < fields;
+    if is_longer && names[below.len()..].iter().all(String::is_empty) {
+        let what = "the header has an empty field after those of the rows, which is left out";
+        notes.add(file, what.to_owned());
+        names.truncate(below.len());
+    }
+    0
 }
