@@ -204,8 +204,9 @@ impl Arrow {
             return Err(refuse(column, columns::WIDE_EXPECTED));
         }
         let numbers = wide.numbers(&file, shared)?;
-        let table =
-            Table::new(file, &names[wide.time], kind, None, options).with_hours(wide.hours(names));
+        let table = Table::new(file, &names[wide.time], kind, None, options)
+            .with_hours(wide.hours(names))
+            .with_zones(ZoneColumn::among_series(names, &wide, options));
         let columns = Columns {
             time: wide.time,
             date: None,

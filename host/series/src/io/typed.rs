@@ -119,10 +119,7 @@ impl Table {
     ) -> Result<Block, IoError> {
         let known = shared.names.len();
         let mut filled = self.fill(rows, cells, &shared.names);
-        if let Some(found) = &self.zone {
-            let zone = &self.zones[found.position];
-            return Err(zone.refusal(&self.file, None, found, &TimeFormat::Auto));
-        }
+        self.reject_zone()?;
         let first = self.rows + 1;
         self.rows += rows as u64;
         shared.record_faults(&self.file, "row", first, filled.faults, self.on_error)?;
@@ -163,11 +160,15 @@ impl Table {
         for row in 0..rows {
             let number = row as u64;
             let before = block.times.len();
-            let time = self.time(number, time(row));
+            let moment = time(row);
+            let time = self.time(number, moment);
             let mut fault = None;
             for (position, series) in series.iter().enumerate() {
                 // Columns advance together, whatever is wrong with a row.
                 let cell = value(position, row);
+                if let Some(zone) = self.zones.iter().position(|zone| zone.column == position) {
+                    self.find_zone(zone, moment, cell);
+                }
                 let (Ok(time), None) = (&time, &fault) else {
                     continue;
                 };
@@ -194,6 +195,7 @@ impl Table {
                 }
             }
         }
+        self.reject_zone()?;
         let first = self.rows + 1;
         self.rows += rows as u64;
         shared.record_faults(&self.file, "row", first, faults, self.on_error)?;
@@ -219,7 +221,10 @@ impl Table {
         let mut dates = Vec::new();
         for (row, (time, value, series, unused)) in cells.enumerate() {
             let row = row as u64;
-            self.find_zone(time, unused.get(self.date_columns.len()..).unwrap_or(&[]));
+            let zones = unused.iter().skip(self.date_columns.len());
+            for (position, cell) in zones.enumerate() {
+                self.find_zone(position, time, *cell);
+            }
             // A row without a value is no point, whatever else it has.
             if value == Cell::Null {
                 shared_missing += 1;
@@ -257,31 +262,42 @@ impl Table {
         }
     }
 
-    /// Looks for the zone of a time without an offset.
+    /// Looks for the zone of a time without an offset in the cell of one of [`Self::zones`].
     #[inline]
-    fn find_zone(&mut self, time: Cell<'_>, cells: &[Cell<'_>]) {
-        let text_of = |cell: &Cell<'_>| match cell {
+    fn find_zone(&mut self, position: usize, time: Cell<'_>, cell: Cell<'_>) {
+        if self.zone.is_some() {
+            return;
+        }
+        let text = match cell {
             Cell::Real(number) => number.to_string().into_bytes(),
             other => other.into_label().into_owned(),
         };
-        let is_zone = |(zone, cell): (&ZoneColumn, &Cell<'_>)| zone.is_zone(&text_of(cell));
-        if self.zone.is_none()
-            && let Some(position) = self.zones.iter().zip(cells).position(is_zone)
-        {
-            let is_local = match (time, self.kind) {
-                (Cell::Integer(_), TimeKind::Naive(_)) | (Cell::Day(_), _) => true,
-                (Cell::Text(text), _) => {
-                    let assumed = self.time_format.as_ref().unwrap_or(&TimestampFormat::Iso);
-                    assumed.is_without_offset(text)
-                }
-                _ => false,
-            };
-            let cell = text_of(&cells[position]);
-            self.zone = is_local.then(|| ZoneFound {
+        let is_local = match (time, self.kind) {
+            (Cell::Integer(_), TimeKind::Naive(_)) | (Cell::Day(_), _) => true,
+            (Cell::Text(text), _) => {
+                let assumed = self.time_format.as_ref().unwrap_or(&TimestampFormat::Iso);
+                assumed.is_without_offset(text)
+            }
+            _ => false,
+        };
+        if is_local && self.zones[position].is_zone(&text) {
+            self.zone = Some(ZoneFound {
                 position,
                 time: String::new(),
-                cell: String::from_utf8_lossy(&cell).into_owned(),
+                cell: String::from_utf8_lossy(&text).into_owned(),
             });
+        }
+    }
+
+    /// Fails if times without an offset have zones in another column.
+    fn reject_zone(&self) -> Result<(), IoError> {
+        let found = self
+            .zone
+            .as_ref()
+            .map(|found| (found, &self.zones[found.position]));
+        match found {
+            Some((found, zone)) => Err(zone.refusal(&self.file, None, found, &TimeFormat::Auto)),
+            None => Ok(()),
         }
     }
 

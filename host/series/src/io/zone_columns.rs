@@ -1,6 +1,10 @@
 //! Columns with the zones of times, or their offsets from UTC, from which no time is read.
 
+#[cfg(feature = "parquet")]
+use super::columns::WideColumns;
 use super::columns::{Columns, is_missing};
+#[cfg(feature = "parquet")]
+use super::series_key::SeriesKey;
 use super::timestamp::joined_format;
 use super::{IoError, ReadOptions, TimeFormat, shorten};
 use crate::Zone;
@@ -76,6 +80,29 @@ impl ZoneColumn {
             Self::of(column, name, first, is_label)
         };
         others.filter_map(zone).collect()
+    }
+
+    /// Those among the columns of a wide table of types, by their positions among its series.
+    #[cfg(feature = "parquet")]
+    pub(super) fn among_series(
+        names: &[String],
+        wide: &WideColumns,
+        options: &ReadOptions,
+    ) -> Vec<Self> {
+        let columns = Columns {
+            time: wide.time,
+            date: None,
+            value: wide.time,
+            series: SeriesKey::File,
+            unused: Vec::new(),
+        };
+        let all = Self::among(names, &[], &columns, options).into_iter();
+        let series = |zone: Self| {
+            let mut values = wide.values.iter();
+            let column = values.position(|(column, _)| *column == zone.column)?;
+            Some(Self { column, ..zone })
+        };
+        all.filter_map(series).collect()
     }
 
     /// The column, if its name or its first cell says so; `is_label` if it tells series apart.

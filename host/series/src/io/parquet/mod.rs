@@ -239,8 +239,9 @@ impl Parquet {
             allow(&file, "pages of all columns", needed, shared.memory)?;
         }
         let numbers = wide.numbers(&file, shared)?;
-        let table =
-            Table::new(file, &names[wide.time], kind, None, options).with_hours(wide.hours(names));
+        let table = Table::new(file, &names[wide.time], kind, None, options)
+            .with_hours(wide.hours(names))
+            .with_zones(ZoneColumn::among_series(names, wide, options));
         Ok(Self {
             table,
             reader,

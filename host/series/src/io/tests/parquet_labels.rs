@@ -64,6 +64,17 @@ fn zones_beside_times_on_local_clocks_are_refused() {
     };
     let error = read("MILLIS,false", vec!["UTC", "CET"]).unwrap_err();
     says(&error, &["--timezone", "the column tz has 'CET'"]);
+    let wide = |offset: i32| {
+        let cells = (Data::I32(vec![offset; 2]), None);
+        let bytes = file("MILLIS,false", "required int32 utc_offset", cells);
+        let options = ReadOptions {
+            wide: true,
+            ..ReadOptions::default()
+        };
+        read_bytes("a.bin", &bytes, &options)
+    };
+    says(&wide(2).unwrap_err(), &["--timezone", "utc_offset"]);
+    assert!(wide(0).is_ok());
     assert!(read("MILLIS,false", vec!["UTC", "UTC"]).is_ok());
     assert!(read("MILLIS,true", vec!["UTC", "CET"]).is_ok());
 }
