@@ -8,10 +8,12 @@ mod notes;
 mod numbers;
 mod remedies;
 mod runs;
+mod tables;
 mod time_columns;
 mod time_range;
 mod trials;
 mod units;
+mod zone_columns;
 mod zones;
 
 use super::support::{Output, TestFolder};

@@ -11,7 +11,8 @@ use super::columns::{self, Columns, WideColumns};
 use super::input::Stream;
 use super::reader::{Block, Shared, Source};
 use super::series_key::SeriesKey;
-use super::typed::{NameCell, Table, TimeKind};
+use super::typed::{LABELS_EXPECTED, NameCell, Table, TimeKind};
+use super::zone_columns::ZoneColumn;
 use super::{IoError, Memory, ReadOptions, allow, damaged};
 use arrow_array::RecordBatch;
 use arrow_ipc::{Endianness, Message, Schema as Described};
@@ -117,10 +118,7 @@ impl Arrow {
         }
         for series in columns.series.columns() {
             if !cells::is_name(field(*series)) {
-                return Err(refuse(
-                    *series,
-                    "text, integers, booleans, dates, times or UUIDs",
-                ));
+                return Err(refuse(*series, LABELS_EXPECTED));
             }
         }
         columns.reject_labels(
@@ -144,21 +142,29 @@ impl Arrow {
         let dates = unused.filter(|(column, _)| cells::is_date(field(*column)));
         let dates: Vec<usize> = dates.map(|(column, _)| *column).collect();
         let named = dates.iter().map(|column| names[*column].clone()).collect();
-        let labels = columns.series.columns().iter().chain(&dates);
+        let may_be_zone = |zone: &ZoneColumn| {
+            cells::is_text(field(zone.column)) || cells::is_number(field(zone.column))
+        };
+        let mut zones = ZoneColumn::among(&names, &[], &columns, options);
+        zones.retain(may_be_zone);
+        let read = [
+            &dates[..],
+            &zones.iter().map(|zone| zone.column).collect::<Vec<_>>(),
+        ]
+        .concat();
+        let labels = columns.series.columns().iter().chain(&read);
         let label_times = labels
             .map(|column| cells::time_kind(field(*column)))
             .collect();
         let table = Table::new(file, &names[columns.time], kind, single, options)
             .with_dates(named)
+            .with_zones(zones)
             .with_hours(hours);
-        let mut flat: Vec<Option<FlatColumn>> = flat.into_iter().map(Some).collect();
         let used = [columns.time, columns.value]
             .into_iter()
             .chain(columns.series.columns().iter().copied())
-            .chain(dates);
-        let used = used
-            .filter_map(|column| flat.get_mut(column)?.take())
-            .collect();
+            .chain(read);
+        let used = used.map(|column| flat[column].clone()).collect();
         Ok(Self {
             table,
             batches,
@@ -198,8 +204,9 @@ impl Arrow {
             return Err(refuse(column, columns::WIDE_EXPECTED));
         }
         let numbers = wide.numbers(&file, shared)?;
-        let table =
-            Table::new(file, &names[wide.time], kind, None, options).with_hours(wide.hours(names));
+        let table = Table::new(file, &names[wide.time], kind, None, options)
+            .with_hours(wide.hours(names))
+            .with_zones(ZoneColumn::among_series(names, &wide, options));
         let columns = Columns {
             time: wide.time,
             date: None,

@@ -386,12 +386,17 @@ pub(super) fn overlapping_dates<'n>(
     file: &str,
     names: impl IntoIterator<Item = &'n str>,
 ) -> IoError {
+    let names: Vec<&str> = names.into_iter().collect();
+    let (whose, within) = match names.len() {
+        1 => ("its dates", "it"),
+        _ => ("their dates", "them"),
+    };
     let names = list(names);
     IoError::Option {
         file: file.to_owned(),
         option: "--series-columns",
         reason: format!(
-            "expected {names} here, to make a series of each of its dates, or in --ignore-columns, as points of different dates in it lie side by side in time, found neither"
+            "expected {names} here, to make a series of each of {whose}, or in --ignore-columns, as points of different dates in {within} lie side by side in time, found neither"
         ),
     }
 }
@@ -449,7 +454,7 @@ pub(super) fn by_number(
             ),
         })
     })?;
-    let names: Vec<String> = (1..=count).map(|number| number.to_string()).collect();
+    let names = numbers(count);
     let any = asked.series.is_some() || !asked.labels.is_empty() || !asked.ignored.is_empty();
     let (time, value, usual) = match (count, asked.time, asked.value) {
         (2, None, None) if !any => (0, 1, None),
@@ -466,6 +471,11 @@ pub(super) fn by_number(
         series,
         unused,
     }))
+}
+
+/// The numbers of columns, from 1, which name those of a file without a header.
+pub(super) fn numbers(count: usize) -> Vec<String> {
+    (1..=count).map(|number| number.to_string()).collect()
 }
 
 /// Up to eight names, separated by commas.

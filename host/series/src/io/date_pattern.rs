@@ -102,6 +102,11 @@ impl DatePattern {
         is_midnight.then_some(self.0.format.as_str())
     }
 
+    /// The text of the format.
+    pub(super) fn format(&self) -> &str {
+        &self.0.format
+    }
+
     /// The expected format, for messages.
     pub(super) fn description(&self) -> String {
         format!(

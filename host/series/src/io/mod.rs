@@ -41,6 +41,7 @@ mod timestamp;
 mod typed;
 mod unused_dates;
 mod write;
+mod zone_columns;
 
 #[cfg(feature = "parquet")]
 pub use arrow::{is_date, may_be_label};

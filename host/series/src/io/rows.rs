@@ -113,7 +113,7 @@ impl Fault {
             ),
             TimestampError::Skipped(zone) => (
                 format!("{shown}, over which clocks of {zone} were set forward"),
-                "a local time that exists".to_owned(),
+                "a local time that exists, or --timezone with a fixed offset such as Etc/GMT-1 (UTC+01:00) for clocks that are not set forward (--on-error skip leaves out rows with others)".to_owned(),
             ),
             TimestampError::TooLate => (
                 format!("{shown}, beyond the limit of 64-bit nanoseconds"),

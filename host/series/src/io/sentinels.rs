@@ -1,17 +1,39 @@
 //! Numbers that stand for missing values, such as −9999.
 
 /// Such numbers beside those whose digits are all 9: the fill values of netCDF and of climate
-/// models, of well logs, and the ends of number types.
-const FILLS: [&str; 8] = [
+/// models, of well logs, and the ends of number
+/// types, except that of unsigned integers of 64 bits, which counters reach.
+const FILLS: [&str; 26] = [
     "999.25",
+    "32767",
+    "32768",
+    "65535",
+    "2147483647",
+    "2147483648",
+    "4294967295",
+    "9.223372e18",
+    "9.999e20",
     "1e20",
     "1e30",
+    "1e31",
+    "1e32",
+    "1e33",
+    "1e34",
+    "1e35",
     "1e36",
     "9.96921e36",
+    "1e37",
+    "1e38",
+    "1.70141e38",
+    "3.4e38",
+    "3.40282e38",
     "3.4028235e38",
     "3.40282347e38",
     "1.7976931348623157e308",
 ];
+
+/// Negative ones, since the positive ones are measurements as well: the ends of bytes.
+const NEGATIVE_FILLS: [&str; 2] = ["127", "128"];
 
 /// Whether a value is one of the `missing` ones, in double precision or rounded to single
 /// precision.
@@ -24,7 +46,9 @@ pub fn is_among(missing: &[f64], value: f64) -> bool {
 /// The shortest text of a number, which may have been rounded to single precision.
 fn shortest(number: f64) -> String {
     let single = number as f32;
-    match (f64::from(single) == number, number.abs() < 1e16) {
+    // The shortest text of a whole number in single precision may be another one.
+    let is_single = f64::from(single) == number && (number.fract() != 0.0 || number.abs() >= 1e16);
+    match (is_single, number.abs() < 1e16) {
         (true, true) => format!("{single}"),
         (true, false) => format!("{single:e}"),
         (false, true) => format!("{number}"),
@@ -40,6 +64,7 @@ fn is_usual(number: f64) -> bool {
     let least = if number < 0.0 { 3 } else { 4 };
     number.abs() >= 99.0 && digits().all(|digit| digit == b'9') && digits().count() >= least
         || FILLS.contains(&size.as_str())
+        || number < 0.0 && NEGATIVE_FILLS.contains(&size.as_str())
 }
 
 /// The lowest of finite values.
@@ -154,12 +179,15 @@ impl Sentinels {
     pub fn notes(&self, option: impl Fn(&str) -> String) -> Vec<String> {
         // A file may have one high value alone.
         let highest = Some(&self.highest).filter(|highest| highest.next.is_finite());
-        let sides = [(Some(&self.lowest), 1.0, "below"), (highest, -1.0, "above")];
+        let sides = [
+            (Some(&self.lowest), 1.0, "below all others, which begin"),
+            (highest, -1.0, "above all others, which end"),
+        ];
         let doubtful = sides.into_iter().filter_map(|(side, sign, far)| {
             let side = side.filter(|side| side.is_doubtful())?;
             let (number, count) = (shortest(sign * side.value), side.count);
             let others = match side.next.is_finite() {
-                true => format!("far {far} all others, which end at {}", shortest(sign * side.next)),
+                true => format!("far {far} at {}", shortest(sign * side.next)),
                 false => "and no other value does".to_owned(),
             };
             Some(format!(
@@ -199,6 +227,15 @@ mod tests {
             (f64::from(1e20_f32), "1e20"),
             (f64::from(f32::MIN), "-3.4028235e38"),
             (f64::MAX, "1.7976931348623157e308"),
+            (-127.0, "-127"),
+            (-32768.0, "-32768"),
+            (65535.0, "65535"),
+            (f64::from(i32::MIN), "-2147483648"),
+            (f64::from(i32::MAX), "2147483647"),
+            (f64::from(u32::MAX), "4294967295"),
+            (-9_223_372_036_854_775_808.0, "-9.223372e18"),
+            (-1e34, "-1e34"),
+            (f64::from(-3.4e38_f32), "-3.4e38"),
         ] {
             let mut values = vec![-3.5, number, 2.0, f64::NAN, 1.5, number, 9.0];
             values.extend((0..20).map(f64::from).map(f64::sqrt));
@@ -233,6 +270,7 @@ mod tests {
                 1.0,
                 18_446_744_073_709_551_615.0,
             ],
+            &[127.0, 1.0, 127.0, 255.0, 255.0],
             &[f64::INFINITY, 1.0, f64::NEG_INFINITY, f64::INFINITY],
             &[-9990.0, 1.0, -9990.0],
             &[],

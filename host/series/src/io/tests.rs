@@ -14,6 +14,8 @@ mod hostile;
 mod lines;
 #[cfg(feature = "parquet")]
 mod parquet_files;
+#[cfg(feature = "parquet")]
+mod parquet_labels;
 mod remote_read;
 mod wide;
 mod zones;

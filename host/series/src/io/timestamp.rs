@@ -9,7 +9,7 @@ mod writing;
 
 pub(super) use plausible::{Plausible, latest_year};
 pub(super) use reading::{LocalTimes, Reading};
-pub(super) use suggestions::suggestion;
+pub(super) use suggestions::{joined_format, suggestion};
 #[cfg(feature = "parquet")]
 pub(super) use writing::day;
 pub(super) use writing::{write_iso, write_iso_in};
@@ -261,6 +261,22 @@ impl TimestampFormat {
             }
             Self::Pattern(pattern, local) => pattern.read(text)?.nanoseconds(*local, twice),
         }
+    }
+
+    /// Whether it reads a text as a time without an offset from UTC that no zone is known for.
+    pub(super) fn is_without_offset(&self, text: &[u8]) -> bool {
+        let text = text.trim_ascii();
+        let reading = match self {
+            Self::Iso => iso(text).ok(),
+            Self::Pattern(pattern, None) => pattern.read(text).ok(),
+            _ => None,
+        };
+        let is_utc = || {
+            [&b"Z"[..], b"UTC", b"GMT"]
+                .iter()
+                .any(|end| text.ends_with(end))
+        };
+        reading.is_some_and(|reading| reading.offset.is_none()) && !is_utc()
     }
 
     /// Whether numbers since 1970 are in none of its times.

@@ -1,162 +1,23 @@
 //! Converts rows of typed tables (Parquet and Arrow) to points.
 
+mod cells;
+
 use super::columns::{Hours, overlapping_dates};
 use super::names::{Lookup, NameError, Names};
 use super::reader::{Block, Shared};
 use super::rounded::Rounded;
 use super::rows::{Fault, Faults, WITHOUT_ONE};
-use super::series_key::SeriesKey;
 use super::time_span::TimeSpan;
 use super::timestamp::{LocalTimes, TimestampError, TimestampFormat, Unit, UnitOrigin, day, whole};
 use super::unused_dates::UnusedDates;
+use super::zone_columns::{ZoneColumn, ZoneFound};
 use super::{IoError, OnError, ReadOptions, TimeFormat, TimeUnit};
-use std::borrow::Cow;
+pub use cells::time_label;
+pub(super) use cells::{Cell, NameCell, TimeKind};
+use cells::{DAY, julian};
 
-/// A cell of a table.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Cell<'c> {
-    Null,
-    Integer(i64),
-    /// An unsigned integer.
-    Unsigned(u64),
-    Real(f64),
-    /// Nanoseconds within a day, and the Julian day number.
-    Julian(u64, u32),
-    Text(&'c [u8]),
-    /// Days since 1970.
-    Day(i64),
-    /// A time that is a label: a number of this unit since 1970, in UTC or on local clocks.
-    Moment(i64, Unit, bool),
-    Boolean(bool),
-    /// Bytes that are no text; 16 of them are a UUID.
-    Bytes(&'c [u8]),
-}
-
-/// The name of a series in a row.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum NameCell<'c> {
-    /// The file is one series.
-    None,
-    One(Cell<'c>),
-    /// Made of labels.
-    Labels(Vec<u8>),
-}
-
-impl<'c> NameCell<'c> {
-    /// `cell` returns the cell of each column of `key`, by its position there, and `times` has the
-    /// kinds of those of times. Null is an empty label.
-    #[inline]
-    pub(super) fn of(
-        key: &SeriesKey,
-        times: &[Option<TimeKind>],
-        mut cell: impl FnMut(usize) -> Cell<'c>,
-    ) -> Self {
-        let mut cell = |position| cell(position).label_of(times.get(position).copied().flatten());
-        match key {
-            SeriesKey::File => Self::None,
-            SeriesKey::Column(_) => Self::One(cell(0)),
-            SeriesKey::Labels(labels) => {
-                let positions = 0..labels.columns().len();
-                let values: Vec<_> = positions.map(|p| cell(p).into_label()).collect();
-                let mut name = Vec::new();
-                labels.name(values.iter().map(|value| &**value), &mut name);
-                Self::Labels(name)
-            }
-        }
-    }
-}
-
-impl<'c> Cell<'c> {
-    /// A number that differs between dates and times; `None` for other cells.
-    fn date(self) -> Option<u64> {
-        match self {
-            Self::Integer(number) => Some(number.cast_unsigned()),
-            Self::Day(days) => Some(days.wrapping_mul(DAY).cast_unsigned()),
-            Self::Moment(n, unit, _) => {
-                let unit = unit.nanoseconds().cast_signed();
-                Some(n.wrapping_mul(unit).cast_unsigned())
-            }
-            Self::Julian(nanoseconds, day) => {
-                let day = u64::from(day).wrapping_mul(DAY.unsigned_abs());
-                Some(day.wrapping_add(nanoseconds))
-            }
-            _ => None,
-        }
-    }
-
-    /// The cell of a column of labels or of unused dates, which has times of this kind.
-    pub(super) fn label_of(self, kind: Option<TimeKind>) -> Self {
-        match (self, kind) {
-            (Self::Integer(n), Some(TimeKind::SinceEpoch(unit))) => Self::Moment(n, unit, true),
-            (Self::Integer(n), Some(TimeKind::Naive(unit))) => Self::Moment(n, unit, false),
-            _ => self,
-        }
-    }
-
-    fn into_label(self) -> Cow<'c, [u8]> {
-        match self {
-            Self::Text(text) => Cow::Borrowed(text),
-            Self::Integer(n) => Cow::Owned(n.to_string().into_bytes()),
-            Self::Unsigned(n) => Cow::Owned(n.to_string().into_bytes()),
-            Self::Boolean(true) => Cow::Borrowed(b"true"),
-            Self::Boolean(false) => Cow::Borrowed(b"false"),
-            Self::Day(days) => Cow::Owned(day(days).into_bytes()),
-            Self::Bytes(bytes) => Cow::Owned(hexadecimal(bytes).into_bytes()),
-            Self::Moment(n, unit, is_utc) => {
-                let nanoseconds = n.checked_mul(unit.nanoseconds().cast_signed());
-                let text = nanoseconds.map(|time| time_label(time, is_utc));
-                Cow::Owned(text.unwrap_or_else(|| n.to_string()).into_bytes())
-            }
-            Self::Julian(nanoseconds, day) => {
-                let text = julian(nanoseconds, day).map(|time| time_label(time, true));
-                let text = text.unwrap_or_else(|_| format!("Julian day {day}, {nanoseconds} ns"));
-                Cow::Owned(text.into_bytes())
-            }
-            Self::Null | Self::Real(_) => Cow::Borrowed(&[]),
-        }
-    }
-}
-
-/// The label of a time, nanoseconds since 1970 in UTC or on local clocks: ISO 8601.
-#[must_use]
-pub fn time_label(nanoseconds: i64, is_utc: bool) -> String {
-    let mut text = super::iso(nanoseconds);
-    if !is_utc {
-        text.pop();
-    }
-    text
-}
-
-/// Bytes as hexadecimal digits, 16 of them with the hyphens of a UUID.
-fn hexadecimal(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len() + 4);
-    for (position, byte) in bytes.iter().enumerate() {
-        if bytes.len() == 16 && matches!(position, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text += &format!("{byte:02x}");
-    }
-    text
-}
-
-/// How a timestamp column represents times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TimeKind {
-    /// Numbers of this unit since 1970.
-    SinceEpoch(Unit),
-    /// The same, without a zone: on local clocks.
-    Naive(Unit),
-    /// Days since 1970.
-    Days,
-    /// Julian days and nanoseconds, Parquet's INT96.
-    Julian,
-    /// Numbers or texts whose format is determined by the first one.
-    Inferred,
-}
-
-/// The Julian day that begins at noon of 1970-01-01; files count it from midnight.
-const JULIAN_1970: i64 = 2_440_588;
-const DAY: i64 = 86_400_000_000_000;
+/// What a column of labels must be.
+pub(super) const LABELS_EXPECTED: &str = "text, bytes, integers, booleans, dates, times with a date or UUIDs (times of day and durations after a conversion to text)";
 
 /// Converts the rows of a table to points.
 #[derive(Debug)]
@@ -188,6 +49,9 @@ pub(super) struct Table {
     /// Columns of dates and times that nothing is read from.
     date_columns: Vec<String>,
     dates: UnusedDates,
+    /// Columns after those of dates that may have the zones of times without an offset.
+    zones: Vec<ZoneColumn>,
+    zone: Option<ZoneFound>,
     /// Hours that nothing is read from.
     hours: Option<Hours>,
 }
@@ -222,6 +86,8 @@ impl Table {
             span: TimeSpan::default(),
             date_columns: Vec::new(),
             dates: UnusedDates::default(),
+            zones: Vec::new(),
+            zone: None,
             hours: None,
         }
     }
@@ -229,6 +95,11 @@ impl Table {
     /// With a column of hours that nothing is read from.
     pub(super) fn with_hours(self, hours: Option<Hours>) -> Self {
         Self { hours, ..self }
+    }
+
+    /// With columns that may have the zones of times.
+    pub(super) fn with_zones(self, zones: Vec<ZoneColumn>) -> Self {
+        Self { zones, ..self }
     }
 
     /// With columns of dates and times that nothing is read from.
@@ -239,7 +110,7 @@ impl Table {
         }
     }
 
-    /// Makes a block from `rows` rows of cells (time, value, series, unused dates).
+    /// Makes a block from `rows` rows of cells (time, value, series, unused dates and zones).
     pub(super) fn block<'c>(
         &mut self,
         rows: usize,
@@ -248,6 +119,7 @@ impl Table {
     ) -> Result<Block, IoError> {
         let known = shared.names.len();
         let mut filled = self.fill(rows, cells, &shared.names);
+        self.reject_zone()?;
         let first = self.rows + 1;
         self.rows += rows as u64;
         shared.record_faults(&self.file, "row", first, filled.faults, self.on_error)?;
@@ -288,11 +160,15 @@ impl Table {
         for row in 0..rows {
             let number = row as u64;
             let before = block.times.len();
-            let time = self.time(number, time(row));
+            let moment = time(row);
+            let time = self.time(number, moment);
             let mut fault = None;
             for (position, series) in series.iter().enumerate() {
                 // Columns advance together, whatever is wrong with a row.
                 let cell = value(position, row);
+                if let Some(zone) = self.zones.iter().position(|zone| zone.column == position) {
+                    self.find_zone(zone, moment, cell);
+                }
                 let (Ok(time), None) = (&time, &fault) else {
                     continue;
                 };
@@ -319,6 +195,7 @@ impl Table {
                 }
             }
         }
+        self.reject_zone()?;
         let first = self.rows + 1;
         self.rows += rows as u64;
         shared.record_faults(&self.file, "row", first, faults, self.on_error)?;
@@ -344,6 +221,10 @@ impl Table {
         let mut dates = Vec::new();
         for (row, (time, value, series, unused)) in cells.enumerate() {
             let row = row as u64;
+            let zones = unused.iter().skip(self.date_columns.len());
+            for (position, cell) in zones.enumerate() {
+                self.find_zone(position, time, *cell);
+            }
             // A row without a value is no point, whatever else it has.
             if value == Cell::Null {
                 shared_missing += 1;
@@ -359,7 +240,7 @@ impl Table {
             match point {
                 Ok((time, value)) => {
                     let point = block.times.len();
-                    let read = unused.iter().enumerate();
+                    let read = unused.iter().take(self.date_columns.len()).enumerate();
                     dates.extend(
                         read.filter_map(|(column, cell)| Some((column, point, cell.date()?))),
                     );
@@ -378,6 +259,45 @@ impl Table {
             dates,
             faults,
             fresh: lookup.into_fresh(),
+        }
+    }
+
+    /// Looks for the zone of a time without an offset in the cell of one of [`Self::zones`].
+    #[inline]
+    fn find_zone(&mut self, position: usize, time: Cell<'_>, cell: Cell<'_>) {
+        if self.zone.is_some() {
+            return;
+        }
+        let text = match cell {
+            Cell::Real(number) => number.to_string().into_bytes(),
+            other => other.into_label().into_owned(),
+        };
+        let is_local = match (time, self.kind) {
+            (Cell::Integer(_), TimeKind::Naive(_)) | (Cell::Day(_), _) => true,
+            (Cell::Text(text), _) => {
+                let assumed = self.time_format.as_ref().unwrap_or(&TimestampFormat::Iso);
+                assumed.is_without_offset(text)
+            }
+            _ => false,
+        };
+        if is_local && self.zones[position].is_zone(&text) {
+            self.zone = Some(ZoneFound {
+                position,
+                time: String::new(),
+                cell: String::from_utf8_lossy(&text).into_owned(),
+            });
+        }
+    }
+
+    /// Fails if times without an offset have zones in another column.
+    fn reject_zone(&self) -> Result<(), IoError> {
+        let found = self
+            .zone
+            .as_ref()
+            .map(|found| (found, &self.zones[found.position]));
+        match found {
+            Some((found, zone)) => Err(zone.refusal(&self.file, None, found, &TimeFormat::Auto)),
+            None => Ok(()),
         }
     }
 
@@ -544,19 +464,6 @@ struct Filled {
     dates: Vec<(usize, usize, u64)>,
     faults: Faults,
     fresh: Names,
-}
-
-fn julian(nanoseconds: u64, day: u32) -> Result<i64, TimestampError> {
-    if nanoseconds >= DAY.unsigned_abs() {
-        return Err(TimestampError::Invalid);
-    }
-    let days = i64::from(day) - JULIAN_1970;
-    if days < 0 {
-        return Err(TimestampError::TooEarly);
-    }
-    days.checked_mul(DAY)
-        .and_then(|n| n.checked_add(nanoseconds as i64))
-        .ok_or(TimestampError::TooLate)
 }
 
 /// The index of the series named by a cell.

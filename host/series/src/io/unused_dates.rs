@@ -55,7 +55,7 @@ impl UnusedDates {
 
 impl Ranges {
     /// Whether the dates are the times of the points on the clocks of a zone: the difference is an
-    /// offset of whole quarters of an hour, and changes at most twice in half a year.
+    /// offset of whole quarters of an hour, and changes at most twice in a year, by two hours at most.
     fn is_local_time(&self) -> bool {
         const QUARTER: i64 = 900_000_000_000;
         let dates = self.of_dates.iter();
@@ -73,11 +73,14 @@ impl Ranges {
             return false;
         };
         let half_years = (end - begin) / (182 * 96 * QUARTER);
+        let is_small = |pair: &[(i64, i64)]| (pair[0].1 - pair[1].1).abs() <= 8 * QUARTER;
         let changes = times
             .windows(2)
             .filter(|pair| pair[0].1 != pair[1].1)
             .count() as i64;
-        times.iter().all(|(_, offset)| is_offset(*offset)) && changes <= 1 + half_years
+        times.iter().all(|(_, offset)| is_offset(*offset))
+            && times.windows(2).all(is_small)
+            && changes <= 1 + half_years
     }
 
     /// Whether two dates of a series have points in a common range of time. Two points at the same
@@ -144,6 +147,11 @@ mod tests {
         let set_back = |time: i64| if time < 9 * HOUR { 2 * HOUR } else { HOUR };
         assert!(points(&set_back).is_empty());
         assert!(points(&|time| set_back(time) - 9 * HOUR).is_empty());
+        // A second run with another lead time.
+        assert_eq!(
+            points(&|time| if time < 9 * HOUR { 6 * HOUR } else { 0 }),
+            [3]
+        );
         // Forecasts with one of two lead times, and offsets that are no offsets of clocks.
         assert_eq!(points(&|time| -(time / HOUR % 2) * HOUR), [3]);
         assert_eq!(points(&|time| set_back(time) + 7), [3]);

@@ -57,6 +57,12 @@ fn they_are_noted_and_left_out_in_all_formats() {
         "9.96921e36",
         "1e20",
         "9999",
+        "-127",
+        "-32768",
+        "65535",
+        "-2147483648",
+        "-1e34",
+        "-3.4e38",
     ] {
         std::fs::write(dir.path("a.csv"), table(",", number)).unwrap();
         let found = left_out(&dir, "a.csv", &[], number);

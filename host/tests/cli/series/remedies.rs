@@ -52,6 +52,18 @@ fn formats_that_a_refusal_names_read_the_file() {
             "2024-03-15T00:00:00+01:00",
         ),
         (
+            "2024-03-15 10:00:00 UTC+01:00",
+            "%Y-%m-%d %H:%M:%S UTC%:z",
+            None,
+            "2024-03-15T00:00:00Z",
+        ),
+        (
+            "[15/Mar/2024:10:00:00 +0000]",
+            "[%d/%b/%Y:%H:%M:%S %z]",
+            None,
+            "2024-03-15T00:00:00Z",
+        ),
+        (
             "\"March 15, 2024 10:00 PM\"",
             "%B %d, %Y %I:%M %p",
             None,
@@ -70,6 +82,17 @@ fn formats_that_a_refusal_names_read_the_file() {
         read.well();
         assert!(read.out.contains(&format!("sum,{day},3")), "{read:?}");
     }
+    let text = "date,time,value\n2024-03-15,0130,1\n2024-03-15,1330,2\n";
+    sums("a.csv", text, &[]).refused(1, &["line 2", "--time-format '%Y-%m-%d %H%M'"]);
+    let read = sums("a.csv", text, &["--time-format", "%Y-%m-%d %H%M"]);
+    assert!(read.out.contains(",3"), "{read:?}");
+    let gap = "time,value\n2024-03-31 02:30,1\n";
+    let refused = sums("a.csv", gap, &["--timezone", "Europe/Zurich"]);
+    refused.refused(
+        1,
+        &["line 2", "--timezone with a fixed offset", "Etc/GMT-1"],
+    );
+    sums("a.csv", gap, &["--timezone", "Etc/GMT-1"]).well();
     let clock = sums("a.csv", "time,value\n12:30:00,1\n", &[]);
     clock.refused(1, &["'12:30:00'", "--date-column"]);
     let empty = sums("a.csv", "time,value\n,1\n2024-03-15,2\n", &[]);

@@ -9,8 +9,8 @@ use arrow_array::types::{
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, LargeStringArray, PrimitiveArray,
-    RecordBatch, StringArray, StringViewArray,
+    Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, FixedSizeBinaryArray,
+    LargeBinaryArray, LargeStringArray, PrimitiveArray, RecordBatch, StringArray, StringViewArray,
 };
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
@@ -76,7 +76,11 @@ pub(super) fn is_name(kind: &DataType) -> bool {
         || is_date(kind)
         || matches!(
             plain(kind),
-            DataType::Boolean | DataType::FixedSizeBinary(_)
+            DataType::Boolean
+                | DataType::FixedSizeBinary(_)
+                | DataType::Binary
+                | DataType::LargeBinary
+                | DataType::BinaryView
         )
 }
 
@@ -121,6 +125,7 @@ pub(super) fn flat(fields: &Fields) -> Vec<FlatColumn> {
 }
 
 /// A column, or a part of a structure.
+#[derive(Clone)]
 pub(super) struct FlatColumn {
     pub(super) name: String,
     pub(super) kind: DataType,
@@ -177,6 +182,9 @@ pub(super) enum Cells {
     Day(PrimitiveArray<Date32Type>),
     Boolean(BooleanArray),
     Bytes(FixedSizeBinaryArray),
+    Raw(BinaryArray),
+    LargeRaw(LargeBinaryArray),
+    RawView(BinaryViewArray),
     /// Cells of a structure, which are null where it is.
     Within(NullBuffer, Box<Cells>),
     /// A dictionary: for each row the index of its value, unless it is null.
@@ -194,6 +202,9 @@ impl Cells {
             D::Date32 => Self::Day(array.as_primitive_opt::<Date32Type>()?.clone()),
             D::Boolean => Self::Boolean(array.as_boolean_opt()?.clone()),
             D::FixedSizeBinary(_) => Self::Bytes(array.as_fixed_size_binary_opt()?.clone()),
+            D::Binary => Self::Raw(array.as_binary_opt::<i32>()?.clone()),
+            D::LargeBinary => Self::LargeRaw(array.as_binary_opt::<i64>()?.clone()),
+            D::BinaryView => Self::RawView(array.as_binary_view_opt()?.clone()),
             D::Int64 => Self::Integer(widened::<Int64Type, _>(array)?),
             D::Date64 => Self::Integer(widened::<Date64Type, _>(array)?),
             D::Timestamp(TimeUnit::Second, _) => {
@@ -258,6 +269,9 @@ impl Cells {
             Self::Day(array) => valid(array, row, || Cell::Day(i64::from(array.value(row)))),
             Self::Boolean(array) => valid(array, row, || Cell::Boolean(array.value(row))),
             Self::Bytes(array) => valid(array, row, || Cell::Bytes(array.value(row))),
+            Self::Raw(array) => valid(array, row, || Cell::of_bytes(array.value(row))),
+            Self::LargeRaw(array) => valid(array, row, || Cell::of_bytes(array.value(row))),
+            Self::RawView(array) => valid(array, row, || Cell::of_bytes(array.value(row))),
             Self::Within(nulls, cells) => match row < nulls.len() && nulls.is_valid(row) {
                 true => cells.at(row),
                 false => Cell::Null,

@@ -1,5 +1,8 @@
 //! Reads the first line: the delimiter, the header if present, and the columns.
 
+mod first_rows;
+pub(super) mod heading;
+
 use super::fields::{Fields, has_text_after_quote, trimmed};
 use super::preamble::{self, Annotations, Preamble, commented};
 use super::records::{Quoting, record};
@@ -7,7 +10,9 @@ use crate::io::columns::{self, Columns, Hours, WideColumns};
 use crate::io::notes::Notes;
 use crate::io::series_key::SeriesKey;
 use crate::io::timestamp::TimestampFormat;
+use crate::io::zone_columns::ZoneColumn;
 use crate::io::{IoError, ReadOptions, TimeFormat, TimeUnit, format_error, number, shorten};
+use first_rows::{FirstRows, empty_at_end};
 
 /// Properties of a file, determined from its first line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,12 +29,18 @@ pub(super) struct Head {
     pub(super) exposition: bool,
     /// Whether lines that begin with # are comments, as above the header.
     pub(super) comments: bool,
-    /// The first line, if it is a header.
-    pub(super) header: Option<Vec<u8>>,
+    /// The names in the first line; none without a header.
+    pub(super) names: Vec<String>,
+    /// Whether the header is written as a comment.
+    pub(super) is_commented: bool,
+    /// Number of empty fields after those of the header in each row.
+    pub(super) trailing: usize,
     /// The header of `InfluxDB`'s annotated CSV, which precedes each of its tables.
     pub(super) repeated: Option<Vec<u8>>,
     /// Hours that nothing is read from.
     pub(super) hours: Option<Hours>,
+    /// Columns that may have the zones of times without an offset.
+    pub(super) zones: Vec<ZoneColumn>,
     /// What `InfluxDB`'s annotated CSV has in the place of an empty field, for each column.
     pub(super) defaults: Vec<Vec<u8>>,
     /// Number of bytes before the first row.
@@ -98,6 +109,7 @@ pub(super) fn read(
     let mut names = texts(&mut splitter, &text[at..found.end], found.quoting);
     // A header that is written as a comment.
     let mut end = found.end;
+    let mut is_commented = false;
     if names.iter().any(|name| is_value(name))
         && let Some(header) = comments
             .last()
@@ -106,6 +118,7 @@ pub(super) fn read(
     {
         names = header;
         end = at;
+        is_commented = true;
     }
     let annotations = Annotations::of(&comments, &mut splitter);
     let repeated = annotations
@@ -118,7 +131,6 @@ pub(super) fn read(
     let adapted = annotations.map(|annotations| annotations.options(&names, options));
     let options = adapted.as_ref().unwrap_or(options);
     let has_comments = !comments.is_empty();
-    let first_line = trimmed(&text[at..end]).to_vec();
     let lines_of_header = || lines + memchr::memchr_iter(b'\n', &text[at..end]).count() as u64;
     // The row below the header.
     let below = record(text, end, delimiter, most, last);
@@ -126,30 +138,40 @@ pub(super) fn read(
         Some(row) => texts(&mut splitter, &text[end..row.end], row.quoting),
         None => Vec::new(),
     };
+    let trailing = match names.iter().any(|name| is_value(name)) {
+        true => 0,
+        false => empty_at_end(file, &mut names, &below, notes),
+    };
+    let first = FirstRows {
+        names: &names,
+        below: &below,
+    };
     let is_asked = options.time_column.is_some();
     if options.wide {
-        let dated = dated(&names, &below, options);
+        let dated = first.dated(options);
         let options = dated.as_ref().unwrap_or(options);
         let (wide, has_header) = wide_columns(file, &names, options, notes)?;
         let hours = wide.hours(&names).filter(|_| has_header);
-        let hours = hours_of(file, hours, (&names, &below), wide.time, options)?;
+        let hours = first.hours(file, hours, wide.time, options)?;
         let may_be = |column: usize| {
             let mut values = wide.values.iter().map(|(value, _)| *value);
             wide.date.is_none() && (column == wide.time || values.any(|one| one == column))
         };
-        if has_header && let Some(why) = undated(file, (&names, &below), Some(wide.time), may_be) {
+        if has_header && let Some(why) = first.undated(file, Some(wide.time), may_be) {
             return Err(why);
         }
+        let columns = Columns {
+            time: wide.time,
+            date: wide.date,
+            value: wide.time,
+            series: SeriesKey::File,
+            unused: Vec::new(),
+        };
         return Ok(Head {
             delimiter,
             fields: names.len(),
-            columns: Columns {
-                time: wide.time,
-                date: wide.date,
-                value: wide.time,
-                series: SeriesKey::File,
-                unused: Vec::new(),
-            },
+            zones: ZoneColumn::among(&names, &below, &columns, options),
+            columns,
             unit: match (options.unit(), has_header) {
                 (TimeUnit::Auto, true) => columns::unit_of(&names[wide.time], is_asked),
                 (stated, _) => stated,
@@ -157,7 +179,13 @@ pub(super) fn read(
             wide: Some(wide),
             exposition: false,
             comments: has_comments,
-            header: has_header.then_some(first_line),
+            names: if has_header {
+                names.clone()
+            } else {
+                Vec::new()
+            },
+            is_commented,
+            trailing,
             repeated,
             hours,
             defaults,
@@ -186,9 +214,12 @@ pub(super) fn read(
             wide: None,
             exposition: false,
             comments: has_comments,
-            header: None,
+            names: Vec::new(),
+            is_commented: false,
+            trailing: 0,
             repeated,
             hours: None,
+            zones: ZoneColumn::among(&columns::numbers(names.len()), &names, columns, options),
             defaults,
             unit: options.unit(),
             bytes: at,
@@ -206,7 +237,7 @@ pub(super) fn read(
             ),
         ));
     }
-    let dated = dated(&names, &below, options);
+    let dated = first.dated(options);
     let options = dated.as_ref().unwrap_or(options);
     let has_numbers = |column: usize| {
         let text = below.get(column);
@@ -223,18 +254,18 @@ pub(super) fn read(
         options.date_column.is_none() && used.all(|name| *name != names[column])
     };
     let columns = match columns::by_name(file, &names, options, notes, has_numbers) {
-        Err(_) if !is_asked && let Some(why) = undated(file, (&names, &below), None, is_unused) => {
+        Err(_) if !is_asked && let Some(why) = first.undated(file, None, is_unused) => {
             return Err(why);
         }
         found => found?,
     };
     let hours = columns.hours(&names);
-    let hours = hours_of(file, hours, (&names, &below), columns.time, options)?;
+    let hours = first.hours(file, hours, columns.time, options)?;
     let may_be = |column: usize| {
         let mut unused = columns.unused.iter().map(|(unused, _)| *unused);
         columns.date.is_none() && (column == columns.time || unused.any(|one| one == column))
     };
-    if let Some(why) = undated(file, (&names, &below), Some(columns.time), may_be) {
+    if let Some(why) = first.undated(file, Some(columns.time), may_be) {
         return Err(why);
     }
     columns.note_unused(file, notes, |_| true);
@@ -245,11 +276,14 @@ pub(super) fn read(
     Ok(Head {
         delimiter,
         fields: names.len(),
+        zones: ZoneColumn::among(&names, &below, &columns, options),
         columns,
         wide: None,
         exposition: false,
         comments: has_comments,
-        header: Some(first_line),
+        names,
+        is_commented,
+        trailing,
         repeated,
         hours,
         defaults,
@@ -259,141 +293,11 @@ pub(super) fn read(
     })
 }
 
-/// The hours that nothing is read from, with the format of dates with hours.
-///
-/// # Errors
-/// The dates have no time of day, as the row `below` the header or the format of times shows.
-fn hours_of(
-    file: &str,
-    hours: Option<Hours>,
-    (names, below): (&[String], &[String]),
-    time: usize,
-    options: &ReadOptions,
-) -> Result<Option<Hours>, IoError> {
-    let Some(mut hours) = hours else {
-        return Ok(None);
-    };
-    let is_iso = |text: &String| text.len() == 10 && text.as_bytes()[4] == b'-';
-    let date = match &options.time_format {
-        TimeFormat::Pattern(pattern) => pattern.of_date(),
-        TimeFormat::Auto | TimeFormat::Iso if below.get(time).is_some_and(is_iso) => {
-            Some("%Y-%m-%d")
-        }
-        _ => None,
-    };
-    let Some(date) = date else {
-        return Ok(Some(hours));
-    };
-    let mut columns = names.iter().zip(below);
-    let clock = columns.any(|(name, text)| *name == hours.hours && text.contains(':'));
-    let clock = if clock { "%H:%M" } else { "%H" };
-    hours.joined = Some(format!("{date} {clock}"));
-    Err(hours.refusal(file))
-}
-
 /// The fields of a record as texts.
 fn texts(splitter: &mut Fields, row: &[u8], quoting: Quoting) -> Vec<String> {
     let fields = splitter.all(row, quoting);
     let text = |field: &&[u8]| String::from_utf8_lossy(field.trim_ascii()).into_owned();
     fields.iter().map(text).collect()
-}
-
-/// The options with the columns of dates and of times of day, if a column `date` stands beside one
-/// of them, or an option names the column of dates alone; or with a column `utc` of whole times.
-fn dated(names: &[String], below: &[String], options: &ReadOptions) -> Option<ReadOptions> {
-    if options.time_column.is_some() {
-        return None;
-    }
-    if let Some(date) = &options.date_column {
-        let mut columns = names.iter().zip(below);
-        let (clock, _) = columns.find(|(name, text)| {
-            *name != date && is_clock(text) && !options.ignored_columns.contains(name)
-        })?;
-        return Some(ReadOptions {
-            time_column: Some(clock.clone()),
-            ..options.clone()
-        });
-    }
-    let named = |name: &str| {
-        names
-            .iter()
-            .position(|column| column.eq_ignore_ascii_case(name))
-    };
-    let is_time = |column: &usize| {
-        let text = below.get(*column).map_or("", String::as_str);
-        text.contains(':') && options.format_of_first(text.as_bytes()).is_some()
-    };
-    if let Some(utc) = named("utc").filter(is_time)
-        && !options.ignored_columns.contains(&names[utc])
-    {
-        return Some(ReadOptions {
-            time_column: Some(names[utc].clone()),
-            ..options.clone()
-        });
-    }
-    let (date, clock) = (named("date")?, named("time")?);
-    let is_ignored = options.ignored_columns.contains(&names[date]);
-    (is_clock(below.get(clock)?) && !is_ignored).then(|| ReadOptions {
-        date_column: Some(names[date].clone()),
-        time_column: Some(names[clock].clone()),
-        ..options.clone()
-    })
-}
-
-/// Whether a text begins as a time of day does.
-fn is_clock(text: &str) -> bool {
-    matches!(
-        text.as_bytes(),
-        [b'0'..=b'9', b':', ..] | [b'0'..=b'9', b'0'..=b'9', b':', ..]
-    )
-}
-
-/// Whether a text is a date without a time of day.
-fn is_date(text: &str) -> bool {
-    let is_whole = text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_year = text.starts_with("19") || text.starts_with("20");
-    text.starts_with(|c: char| c.is_ascii_digit())
-        && text.matches(['-', '/', '.']).count() == 2
-        && !text.contains(':')
-        && number::value(text.as_bytes()).is_none()
-        || text.len() == 8 && is_whole && is_year
-}
-
-/// Whether a text is a time of day; one with a date after it has a format of its own.
-fn is_bare_clock(text: &str) -> bool {
-    is_clock(text) && !text.contains(['-', '/']) && text.matches('.').count() < 2
-}
-
-/// The error of dates and times of day in columns of their own, if the row `below` the header has
-/// both among the columns that `may_be` one of them; `time` is that of the timestamps, if it is
-/// known.
-fn undated(
-    file: &str,
-    (names, below): (&[String], &[String]),
-    time: Option<usize>,
-    may_be: impl Fn(usize) -> bool,
-) -> Option<IoError> {
-    let text = |column: usize| below.get(column).map_or("", String::as_str);
-    let is_one = |column: usize| is_date(text(column)) || is_bare_clock(text(column));
-    if time.is_some_and(|time| !is_one(time)) {
-        return None;
-    }
-    let column = |is: fn(&str) -> bool| {
-        let mut columns = time.into_iter().chain(0..names.len());
-        let found = columns.find(|column| may_be(*column) && is(text(*column)))?;
-        Some(match shorten(&names[found]) {
-            name if name.contains(char::is_whitespace) => format!("'{name}'"),
-            name => name,
-        })
-    };
-    let (time, date) = (column(is_bare_clock)?, column(is_date)?);
-    Some(IoError::Option {
-        file: file.to_owned(),
-        option: "--date-column",
-        reason: format!(
-            "expected --date-column {date} --time-column {time}, as {time} has times of day and {date} has dates, or --ignore-columns {time}, found no such option"
-        ),
-    })
 }
 
 /// The columns of a wide table with this first line, and whether that is a header.
@@ -511,9 +415,12 @@ pub(super) fn exposition(file: &str, text: &[u8], options: &ReadOptions) -> Resu
         wide: None,
         exposition: true,
         comments: true,
-        header: None,
+        names: Vec::new(),
+        is_commented: false,
+        trailing: 0,
         repeated: None,
         hours: None,
+        zones: Vec::new(),
         defaults: Vec::new(),
         unit: options.unit(),
         bytes: 0,

@@ -20,7 +20,11 @@ use super::series_key::SeriesKey;
 use super::time_span::TimeSpan;
 use super::timestamp::{LocalTimes, TimestampFormat, Unit, UnitOrigin};
 use super::unused_dates::UnusedDates;
-use super::{IoError, Memory, OnError, ReadOptions, TimeUnit, allow, damaged, format_error};
+use super::zone_columns::ZoneFound;
+use super::{
+    IoError, Memory, OnError, ReadOptions, TimeFormat, TimeUnit, allow, damaged, format_error,
+    shorten,
+};
 use head::Head;
 use parse::{Context, Parsed};
 use rayon::prelude::*;
@@ -79,6 +83,8 @@ pub(super) struct Csv {
     stated: bool,
     /// Whether the text is made of remote read, whose times are milliseconds.
     remote_read: bool,
+    /// `--time-format`.
+    stated_format: TimeFormat,
     /// Columns that nothing is read from.
     unused: Vec<usize>,
     /// (value column of a wide table), its series.
@@ -219,6 +225,7 @@ impl Csv {
             unused: head.columns.unused.iter().map(|(c, _)| *c).collect(),
             stated_unit: options.time_unit,
             stated: options.unit() != TimeUnit::Auto,
+            stated_format: options.time_format.clone(),
             remote_read,
             file,
             compression,
@@ -258,6 +265,33 @@ impl Csv {
         }
     }
 
+    /// Fails if times without an offset have zones in another column.
+    fn reject_zone(&self, found: Option<&ZoneFound>) -> Result<(), IoError> {
+        let Some(found) = found else {
+            return Ok(());
+        };
+        let columns = &self.head.columns;
+        let by_number = (columns.time + 1).to_string();
+        let of_times = self.head.names.get(columns.time).unwrap_or(&by_number);
+        let whole = columns.date.is_none().then_some(of_times.as_str());
+        let zone = &self.head.zones[found.position];
+        Err(zone.refusal(&self.file, whole, found, &self.stated_format))
+    }
+
+    /// The error of a header of another table.
+    fn other_table(&self, number: u64, found: &str) -> IoError {
+        IoError::Row {
+            file: self.file.clone(),
+            unit: "line",
+            number,
+            found: format!("the header of another table, '{}'", shorten(found)),
+            expected: format!(
+                "rows of the table with the header '{}' (tables with other columns belong in a file of their own)",
+                shorten(&self.head.names.join(","))
+            ),
+        }
+    }
+
     /// Fails if there is an unused column with a text.
     fn reject_texts(&self, texts: &[usize]) -> Result<(), IoError> {
         if texts.is_empty() {
@@ -293,9 +327,13 @@ impl Csv {
     ) -> Result<Vec<Block>, IoError> {
         let mut blocks = Vec::with_capacity(parsed.len());
         for mut part in parsed {
+            self.reject_zone(part.zone.as_ref())?;
             self.reject_texts(&part.texts)?;
             let first = self.lines + 1;
             shared.record_faults(&self.file, "line", first, part.faults, self.on_error)?;
+            if let Some((before, found)) = part.other_header {
+                return Err(self.other_table(first + before, &found));
+            }
             self.lines += part.lines;
             shared.missing_of_file += part.missing;
             shared.rounded_of_file.add(&part.rounded);

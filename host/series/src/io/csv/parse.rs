@@ -1,15 +1,18 @@
 //! Parses a chunk of whole records to points.
 
+mod unused;
 mod wide;
 
 use super::fields::{Fields, has_text_after_quote, trimmed};
 use super::head::Head;
+use super::head::heading::Heading;
 use super::records::{Quoting, Record, record};
-use crate::io::columns::{self, UnusedField};
+use crate::io::columns;
 use crate::io::names::{Lookup, NameError, Names};
 use crate::io::rows::{Fault, Faults};
 use crate::io::series_key::{Labels, SeriesKey};
 use crate::io::timestamp::{LocalTimes, TimestampError, TimestampFormat};
+use crate::io::zone_columns::ZoneFound;
 use crate::io::{OnError, Rounded, TimeUnit, number, shorten};
 use memchr::{memchr, memchr_iter};
 
@@ -37,6 +40,10 @@ pub(super) struct Parsed {
     pub(super) headers: u64,
     /// The columns of [`Context::unused`] with a text.
     pub(super) texts: Vec<usize>,
+    /// The first zone or offset in a column of [`Head::zones`].
+    pub(super) zone: Option<ZoneFound>,
+    /// The header of another table, after this number of lines, which ends the chunk.
+    pub(super) other_header: Option<(u64, String)>,
     /// Dates and times in columns of [`Context::unused`].
     pub(super) dates: Vec<UnusedDate>,
 }
@@ -71,6 +78,9 @@ pub(super) struct Context<'c> {
     /// Whether the decimals of values follow a comma.
     pub(super) decimal_comma: bool,
 }
+
+/// What to do about rows with another number of fields.
+const WITHOUT_FIELDS: &str = "--on-error skip leaves out rows with more or fewer";
 
 /// Why a row is malformed.
 #[derive(Debug, Clone, Copy)]
@@ -116,7 +126,8 @@ pub(super) fn chunk(text: &[u8], context: &Context<'_>) -> Parsed {
             rows.add(&text[at..end], quoting);
         }
         at = end;
-        if rows.parsed.faults.count > 0 && context.on_error == OnError::Fail {
+        let is_wrong = rows.parsed.faults.count > 0 && context.on_error == OnError::Fail;
+        if is_wrong || rows.parsed.other_header.is_some() {
             break;
         }
     }
@@ -189,15 +200,15 @@ impl<'c> Rows<'c> {
         if quoting == Quoting::Plain {
             self.parsed.lines += 1;
             if self.context.head.comments && row.starts_with(b"#") {
-                self.comment();
+                self.comment(before, row);
             } else if let Err(wrong) = self.plain(row) {
                 if matches!(wrong, RowError::Count(_)) && row.trim_ascii().is_empty() {
                     return;
                 }
                 match wrong {
                     RowError::Missing => self.fault(before, wrong),
-                    _ if self.is_header(row) => self.header(),
-                    _ if row.starts_with(b"#") => self.comment(),
+                    _ if self.is_header(before, row, quoting) => {}
+                    _ if row.starts_with(b"#") => self.comment(before, row),
                     _ => self.fault(before, wrong),
                 }
             }
@@ -216,27 +227,44 @@ impl<'c> Rows<'c> {
         self.quoted(before, row);
     }
 
-    /// Counts a comment. The annotations of tables need no note.
+    /// Counts a comment. The annotations of tables need no note. It may be the header of another
+    /// table if the first header is one.
     #[cold]
-    fn comment(&mut self) {
+    fn comment(&mut self, before: u64, row: &[u8]) {
+        if self.context.head.is_commented
+            && let Some(names) = row.strip_prefix(b"#")
+            && self.is_header(before, names, Quoting::Plain)
+        {
+            return;
+        }
         self.parsed.comments += u64::from(self.context.head.repeated.is_none());
     }
 
-    /// Whether a row repeats the header, as that of another file does which was appended.
-    fn is_header(&self, row: &[u8]) -> bool {
-        self.context.head.header.as_deref() == Some(trimmed(row))
-    }
-
-    /// Counts a header that is repeated. That of annotated tables needs no note.
+    /// Whether a row is a header. One that is repeated is counted, unless the tables are annotated.
     #[cold]
-    fn header(&mut self) {
-        self.parsed.headers += u64::from(self.context.head.repeated.is_none());
+    fn is_header(&mut self, before: u64, row: &[u8], quoting: Quoting) -> bool {
+        let head = self.context.head;
+        let mut splitter = Fields::new(head.delimiter);
+        match head.heading(&splitter.all(row, quoting)) {
+            None => return false,
+            Some(Heading::Same) => self.parsed.headers += u64::from(head.repeated.is_none()),
+            Some(Heading::Other) => {
+                let row = trimmed(row);
+                let row = String::from_utf8_lossy(&row[..row.len().min(400)]);
+                self.parsed.other_header = Some((before, row.into_owned()));
+            }
+        }
+        true
     }
 
     #[inline]
     fn plain<'r>(&mut self, row: &'r [u8]) -> Result<(), RowError<'r>> {
         let head = self.context.head;
         let columns = &head.columns;
+        let row = head.without_trailing(row);
+        if !self.without_text.is_empty() || !head.zones.is_empty() {
+            self.find_texts_in_plain(row);
+        }
         if let Some(wide) = &head.wide {
             let mut ends = std::mem::take(&mut self.ends);
             self.fields.ends_of_plain(row, &mut ends);
@@ -246,9 +274,6 @@ impl<'c> Rows<'c> {
             };
             self.ends = ends;
             return points;
-        }
-        if !self.without_text.is_empty() {
-            self.find_texts_in_plain(row);
         }
         if columns.date.is_some() {
             let mut ends = std::mem::take(&mut self.ends);
@@ -299,9 +324,10 @@ impl<'c> Rows<'c> {
         let head = self.context.head;
         let columns = &head.columns;
         let mut splitter = std::mem::replace(&mut self.fields, Fields::new(head.delimiter));
-        let fields = splitter.all(row, Quoting::Quoted);
+        let mut fields = splitter.all(row, Quoting::Quoted);
+        head.without_trailing_fields(&mut fields);
         let point = if fields.len() == head.fields {
-            if !self.without_text.is_empty() {
+            if !self.without_text.is_empty() || !head.zones.is_empty() {
                 self.find_texts(|column| fields[column]);
             }
             let (time, value) = (fields[columns.time], fields[columns.value]);
@@ -320,46 +346,11 @@ impl<'c> Rows<'c> {
             Err(RowError::Count(fields.len()))
         };
         match point {
-            Err(_) if self.is_header(row) => self.header(),
+            Err(_) if self.is_header(before, row, Quoting::Quoted) => {}
             Err(wrong) => self.fault(before, wrong),
             Ok(()) => {}
         }
         self.fields = splitter;
-    }
-
-    fn find_texts_in_plain(&mut self, row: &[u8]) {
-        let mut ends = std::mem::take(&mut self.ends);
-        self.fields.ends_of_plain(row, &mut ends);
-        if ends.len() == self.context.head.fields {
-            self.find_texts(|column| field(row, &ends, column));
-        }
-        self.ends = ends;
-    }
-
-    /// Looks for texts and dates in columns that nothing is read from.
-    fn find_texts<'r>(&mut self, field: impl Fn(usize) -> &'r [u8]) {
-        let Parsed {
-            texts,
-            dates,
-            times,
-            ..
-        } = &mut self.parsed;
-        let point = times.len();
-        // Those of a row before it that has no point.
-        while dates.pop_if(|date| date.point == point).is_some() {}
-        self.without_text.retain(|column| {
-            let column = *column;
-            match UnusedField::of(field(column)) {
-                UnusedField::Text => texts.push(column),
-                UnusedField::Date(date) => dates.push(UnusedDate {
-                    column,
-                    point,
-                    date,
-                }),
-                UnusedField::Other => {}
-            }
-            !texts.contains(&column)
-        });
     }
 
     #[inline]
@@ -517,7 +508,7 @@ impl<'c> Rows<'c> {
                 before,
                 found.to_string(),
                 match head.repeated {
-                    None => format!("{expected} fields, as in the first line"),
+                    None => format!("{expected} fields, as in the first line; {WITHOUT_FIELDS}"),
                     Some(_) => format!(
                         "{expected} fields, as in the first table (tables with other columns belong in a file of their own)"
                     ),
@@ -584,6 +575,10 @@ pub(super) fn time_format(
         }
         let Record { end, quoting } = next(text, at, context, quotes);
         let row = trimmed(&text[at..end]);
+        let row = match quoting {
+            Quoting::Plain => context.head.without_trailing(row),
+            _ => row,
+        };
         let count = |row| memchr_iter(context.head.delimiter, row).count() + 1;
         let whole = match quoting {
             Quoting::Plain => count(row) == context.head.fields,
@@ -591,7 +586,8 @@ pub(super) fn time_format(
             Quoting::Open => false,
         };
         if whole && end - at <= context.most {
-            let all = fields.all(row, quoting);
+            let mut all = fields.all(row, quoting);
+            context.head.without_trailing_fields(&mut all);
             if all.len() == context.head.fields
                 && let Some(clock) = all.get(columns.time).map(|time| time.trim_ascii())
                 && let date = columns.date.and_then(|date| all.get(date))

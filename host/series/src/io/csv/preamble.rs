@@ -28,7 +28,12 @@ pub(super) fn precedes_header(line: &[u8]) -> bool {
 /// The delimiter of a line such as `sep=;`.
 fn stated_delimiter(line: &[u8]) -> Option<u8> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
-    match line.strip_suffix(b"\r").unwrap_or(line) {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let quoted = line.strip_prefix(b"\"");
+    match quoted
+        .and_then(|line| line.strip_suffix(b"\""))
+        .unwrap_or(line)
+    {
         [
             b's' | b'S',
             b'e' | b'E',

@@ -19,6 +19,8 @@ pub(super) enum Column {
     Float(TypedColumn<FloatType>),
     Double(TypedColumn<DoubleType>),
     Text(TypedColumn<ByteArrayType>),
+    /// Bytes without a type.
+    Raw(TypedColumn<ByteArrayType>),
     Boolean(TypedColumn<BoolType>),
     Bytes(TypedColumn<FixedLenByteArrayType>),
 }
@@ -100,6 +102,8 @@ impl Column {
         };
         let is_date = matches!(column.logical_type_ref(), Some(LogicalType::Date))
             || column.converted_type() == ConvertedType::DATE;
+        let is_raw =
+            column.logical_type_ref().is_none() && column.converted_type() == ConvertedType::NONE;
         Ok(match reader {
             ColumnReader::Int32ColumnReader(r) if is_date => {
                 Self::Days(TypedColumn::new(r, column))
@@ -113,6 +117,9 @@ impl Column {
             ColumnReader::Int96ColumnReader(r) => Self::Int96(TypedColumn::new(r, column)),
             ColumnReader::FloatColumnReader(r) => Self::Float(TypedColumn::new(r, column)),
             ColumnReader::DoubleColumnReader(r) => Self::Double(TypedColumn::new(r, column)),
+            ColumnReader::ByteArrayColumnReader(r) if is_raw => {
+                Self::Raw(TypedColumn::new(r, column))
+            }
             ColumnReader::ByteArrayColumnReader(r) => Self::Text(TypedColumn::new(r, column)),
         })
     }
@@ -127,7 +134,7 @@ impl Column {
             Self::Int96(column) => column.decode(rows),
             Self::Float(column) => column.decode(rows),
             Self::Double(column) => column.decode(rows),
-            Self::Text(column) => column.decode(rows),
+            Self::Text(column) | Self::Raw(column) => column.decode(rows),
         }
     }
 
@@ -143,6 +150,7 @@ impl Column {
             Self::Float(column) => Cells::Float(column.cells()),
             Self::Double(column) => Cells::Double(column.cells()),
             Self::Text(column) => Cells::Text(column.cells()),
+            Self::Raw(column) => Cells::Raw(column.cells()),
         }
     }
 }
@@ -158,6 +166,7 @@ pub(super) enum Cells<'c> {
     Float(TypedCells<'c, FloatType>),
     Double(TypedCells<'c, DoubleType>),
     Text(TypedCells<'c, ByteArrayType>),
+    Raw(TypedCells<'c, ByteArrayType>),
 }
 
 impl<'c> Cells<'c> {
@@ -180,6 +189,7 @@ impl<'c> Cells<'c> {
             Self::Float(cells) => cells.next().map(|v| Cell::Real(f64::from(*v))),
             Self::Double(cells) => cells.next().map(|v| Cell::Real(*v)),
             Self::Text(cells) => cells.next().map(|text| Cell::Text(text.data())),
+            Self::Raw(cells) => cells.next().map(|bytes| Cell::of_bytes(bytes.data())),
         };
         cell.unwrap_or(Cell::Null)
     }

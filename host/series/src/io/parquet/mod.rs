@@ -2,16 +2,17 @@
 
 mod column;
 mod pages;
+mod types;
 
 use super::columns::{self, WideColumns};
 use super::reader::{Block, Shared, Source};
 use super::series_key::SeriesKey;
-use super::timestamp::Unit;
-use super::typed::{NameCell, Table, TimeKind};
+use super::typed::{LABELS_EXPECTED, NameCell, Table, TimeKind};
+use super::zone_columns::ZoneColumn;
 use super::{IoError, ReadOptions, allow, damaged, format_error};
 use column::Column;
 use pages::CheckedFile;
-use parquet::basic::{Compression, ConvertedType, LogicalType, TimeUnit, Type};
+use parquet::basic::{Compression, Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
@@ -19,6 +20,7 @@ use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use types::{is_date, is_name, is_number, is_text, may_be_label, time_kind, type_of};
 use warpstride_core::system::catch_panic;
 
 /// Number of rows decoded at once.
@@ -136,10 +138,7 @@ impl Parquet {
         }
         for series in columns.series.columns() {
             if !is_name(leaf(*series)) {
-                return Err(refuse(
-                    *series,
-                    "text, integers, booleans, dates, times or UUIDs",
-                ));
+                return Err(refuse(*series, LABELS_EXPECTED));
             }
         }
         columns.reject_labels(
@@ -160,6 +159,14 @@ impl Parquet {
         chosen.extend(dates.iter().map(|(column, _)| usable[*column]));
         let labels = columns.series.columns().iter();
         let labels = labels.chain(dates.iter().map(|(column, _)| column));
+        let may_be_zone = |zone: &ZoneColumn| {
+            let leaf = leaf(zone.column);
+            is_text(leaf) || is_number(leaf)
+        };
+        let mut zones = ZoneColumn::among(&names, &[], &columns, options);
+        zones.retain(may_be_zone);
+        chosen.extend(zones.iter().map(|zone| usable[zone.column]));
+        let labels = labels.chain(zones.iter().map(|zone| &zone.column));
         let label_times = labels.map(|column| time_kind(leaf(*column))).collect();
         let dates = dates.iter().map(|(_, name)| name.clone()).collect();
         for group in reader.metadata().row_groups() {
@@ -173,6 +180,7 @@ impl Parquet {
         };
         let table = Table::new(file, &names[time], kind, single, options)
             .with_dates(dates)
+            .with_zones(zones)
             .with_hours(hours);
         Ok(Self {
             table,
@@ -231,8 +239,9 @@ impl Parquet {
             allow(&file, "pages of all columns", needed, shared.memory)?;
         }
         let numbers = wide.numbers(&file, shared)?;
-        let table =
-            Table::new(file, &names[wide.time], kind, None, options).with_hours(wide.hours(names));
+        let table = Table::new(file, &names[wide.time], kind, None, options)
+            .with_hours(wide.hours(names))
+            .with_zones(ZoneColumn::among_series(names, wide, options));
         Ok(Self {
             table,
             reader,
@@ -394,144 +403,12 @@ fn name_of(column: &ColumnDescriptor) -> String {
     }
 }
 
-/// Whether a column has dates or whole times.
-fn is_date(column: &ColumnDescriptor) -> bool {
-    let is_moment = matches!(
-        column.logical_type_ref(),
-        Some(LogicalType::Date | LogicalType::Timestamp(_))
-    ) || matches!(
-        column.converted_type(),
-        ConvertedType::DATE | ConvertedType::TIMESTAMP_MILLIS | ConvertedType::TIMESTAMP_MICROS
-    ) || column.physical_type() == Type::INT96;
-    is_moment && column.max_rep_level() == 0
-}
-
-/// Whether any two cells of a column may tell series apart: all types but numbers, dates and times.
-fn may_be_label(column: &ColumnDescriptor) -> bool {
-    let is_moment = matches!(
-        column.logical_type_ref(),
-        Some(
-            LogicalType::Date
-                | LogicalType::Time(_)
-                | LogicalType::Timestamp(_)
-                | LogicalType::Decimal(_)
-                | LogicalType::Float16
-        )
-    ) || matches!(
-        column.converted_type(),
-        ConvertedType::TIME_MILLIS
-            | ConvertedType::TIME_MICROS
-            | ConvertedType::TIMESTAMP_MILLIS
-            | ConvertedType::TIMESTAMP_MICROS
-            | ConvertedType::DATE
-            | ConvertedType::DECIMAL
-            | ConvertedType::INTERVAL
-    );
-    let is_other = is_moment || is_number(column) || column.physical_type() == Type::INT96;
-    column.max_rep_level() > 0 || !is_other
-}
-
 /// The message of an error without its category.
 fn description(error: ParquetError) -> String {
     match error {
         ParquetError::General(description) | ParquetError::EOF(description) => description,
         other => other.to_string(),
     }
-}
-
-/// The type of a column, for messages.
-fn type_of(column: &ColumnDescriptor) -> String {
-    let physical = column.physical_type();
-    if column.max_rep_level() > 0 {
-        return "a list or a map".to_owned();
-    }
-    match (column.logical_type_ref(), column.converted_type()) {
-        (Some(LogicalType::Decimal(_)), _) | (None, ConvertedType::DECIMAL) => {
-            format!("{physical}, decimal")
-        }
-        (Some(LogicalType::String), _) | (None, ConvertedType::UTF8) => "text".to_owned(),
-        (Some(LogicalType::Time(_)), _) => format!("{physical}, time of day"),
-        (Some(LogicalType::Timestamp(_)), _) => format!("{physical}, timestamp"),
-        (Some(LogicalType::Float16), _) => "half precision".to_owned(),
-        _ => physical.to_string(),
-    }
-}
-
-/// How a column's type represents timestamps; `None` if it does not.
-fn time_kind(column: &ColumnDescriptor) -> Option<TimeKind> {
-    match (
-        column.physical_type(),
-        column.logical_type_ref(),
-        column.converted_type(),
-    ) {
-        (Type::INT96, _, _) => Some(TimeKind::Julian),
-        (Type::INT64, Some(LogicalType::Timestamp(stamp)), _) => {
-            let unit = match stamp.unit {
-                TimeUnit::MILLIS => Unit::Milliseconds,
-                TimeUnit::MICROS => Unit::Microseconds,
-                TimeUnit::NANOS => Unit::Nanoseconds,
-            };
-            Some(match stamp.is_adjusted_to_u_t_c {
-                true => TimeKind::SinceEpoch(unit),
-                false => TimeKind::Naive(unit),
-            })
-        }
-        (Type::INT64, None, ConvertedType::TIMESTAMP_MILLIS) => {
-            Some(TimeKind::SinceEpoch(Unit::Milliseconds))
-        }
-        (Type::INT64, None, ConvertedType::TIMESTAMP_MICROS) => {
-            Some(TimeKind::SinceEpoch(Unit::Microseconds))
-        }
-        (Type::INT32, Some(LogicalType::Date), _) | (Type::INT32, None, ConvertedType::DATE) => {
-            Some(TimeKind::Days)
-        }
-        (Type::DOUBLE, ..) if column.max_rep_level() == 0 => Some(TimeKind::Inferred),
-        _ if is_integer(column) || is_text(column) => Some(TimeKind::Inferred),
-        _ => None,
-    }
-}
-
-fn is_integer(column: &ColumnDescriptor) -> bool {
-    use ConvertedType as C;
-    if column.max_rep_level() > 0 {
-        return false;
-    }
-    let integers = [
-        C::INT_8,
-        C::INT_16,
-        C::INT_32,
-        C::INT_64,
-        C::UINT_8,
-        C::UINT_16,
-        C::UINT_32,
-        C::UINT_64,
-    ];
-    matches!(column.physical_type(), Type::INT32 | Type::INT64)
-        && match column.logical_type_ref() {
-            Some(kind) => matches!(kind, LogicalType::Integer(_)),
-            None => {
-                column.converted_type() == C::NONE || integers.contains(&column.converted_type())
-            }
-        }
-}
-
-fn is_number(column: &ColumnDescriptor) -> bool {
-    let real = matches!(column.physical_type(), Type::FLOAT | Type::DOUBLE);
-    (real && column.max_rep_level() == 0) || is_integer(column)
-}
-
-fn is_text(column: &ColumnDescriptor) -> bool {
-    column.physical_type() == Type::BYTE_ARRAY
-        && column.max_rep_level() == 0
-        && !matches!(column.logical_type_ref(), Some(LogicalType::Decimal(_)))
-        && column.converted_type() != ConvertedType::DECIMAL
-}
-
-fn is_name(column: &ColumnDescriptor) -> bool {
-    let is_flag = column.physical_type() == Type::BOOLEAN;
-    let is_uuid = column.physical_type() == Type::FIXED_LEN_BYTE_ARRAY && may_be_label(column);
-    column.max_rep_level() == 0
-        && (is_text(column) || is_integer(column) || is_date(column) || is_flag || is_uuid)
 }
 
 /// Rejects unsupported compressions.

@@ -308,7 +308,10 @@ fn labels_in_structures_flags_dates_and_bytes() {
     let error = read_bytes("cpu.bin", &bytes(3), &options).unwrap_err();
     says(
         &error,
-        &["column tags (a list or a map)", "expected text, integers"],
+        &[
+            "column tags (a list or a map)",
+            "expected text, bytes, integers",
+        ],
     );
 }
 

@@ -63,7 +63,10 @@ const CLOCKS: [&str; 15] = [
 /// What may be between a date and a time of day.
 const BETWEEN: [&str; 7] = [" ", "T", ", ", ":", "_", "-", "/"];
 /// What may follow.
-const ENDINGS: [&str; 7] = ["", "Z", " %z", "%z", "%:z", " GMT", " UTC"];
+const ENDINGS: [&str; 13] = [
+    "", "Z", " %z", "%z", "%:z", " %:z", " GMT", " UTC", " UTC%:z", "UTC%:z", " GMT%:z", "GMT%:z",
+    " UTC%z",
+];
 /// Formats that are not a date before a time of day.
 const OTHERS: [&str; 5] = [
     "%G-W%V-%u",
@@ -87,11 +90,38 @@ pub(in crate::io) fn suggestion(text: &str) -> Option<String> {
     if let Some(remedy) = month(text) {
         return Some(remedy);
     }
-    let found = readings(text);
+    let mut found = readings(text);
+    if found.is_empty()
+        && let Some(inner) = text
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+    {
+        found = readings(inner);
+        for (pattern, _) in &mut found {
+            *pattern = format!("[{pattern}]");
+        }
+    }
     if found.is_empty() {
         return of_zone(text).or_else(|| time_of_day(text));
     }
     Some(format!("use {}", options(&found, "")))
+}
+
+/// The format of a time and of an offset after a blank; `stated` is that of the time.
+pub(in crate::io) fn joined_format(
+    time: &str,
+    offset: &str,
+    stated: Option<&str>,
+) -> Option<String> {
+    let text = format!("{} {}", time.trim(), offset.trim());
+    if let Some(stated) = stated {
+        let joined = format!("{stated} %z");
+        return reads(&joined, &text).then_some(joined);
+    }
+    match &readings(&text)[..] {
+        [(only, _)] => Some(only.clone()),
+        _ => None,
+    }
 }
 
 /// The formats that read a text, each with its time, nanoseconds since 1970, which differ.
@@ -372,6 +402,19 @@ mod tests {
                 "2024-06-05 14:30:00:250",
                 &["use --time-format '%Y-%m-%d %H:%M:%S:%f'"],
             ),
+            (
+                "2024-01-13 10:00:00 UTC+01:00",
+                &["use --time-format '%Y-%m-%d %H:%M:%S UTC%:z'"],
+            ),
+            (
+                "13.01.2024 10:00 GMT+01:00",
+                &["use --time-format '%d.%m.%Y %H:%M GMT%:z'"],
+            ),
+            (
+                "[13/Jan/2024:10:00:00 +0000]",
+                &["use --time-format '[%d/%b/%Y:%H:%M:%S %z]'"],
+            ),
+            ("2024-01-13 0130", &["use --time-format '%Y-%m-%d %H%M'"]),
             ("12:30", &["--date-column"]),
             ("1:30:05 PM", &["--date-column"]),
         ] {
