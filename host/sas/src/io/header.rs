@@ -265,7 +265,8 @@ impl Header {
             };
             // Numbers before the intensity, and nothing that could be q.
             let number = || {
-                let numbers = roles[0] == Some(Role::Unused) && names_it && !settings;
+                let is_number = roles[0] == Some(Role::Unused) && names[0].text != "qz";
+                let numbers = is_number && names_it && !settings;
                 numbers.then(|| (0, Foreign::Number, names[0].text.clone()))
             };
             let found = first.or_else(any).or_else(number);

@@ -310,7 +310,9 @@ pub(super) fn is_unknown_unit(text: &str) -> bool {
     let is_power = lower.contains(['/', '^']) || lower.ends_with("-1") || lower.ends_with("-2");
     let arbitrary = ["a.u.", "a.u", "arb. units", "arb. u.", "arb.u."].contains(&lower.as_str());
     let of_q = units::of_q(text).or(units::of_intensity(text));
-    text.is_ascii() && of_q.is_none() && (is_power || arbitrary)
+    // The definition of q: `2pi/d`, `4 pi sin(theta)/lambda`.
+    let is_formula = ["pi", "sin", "lambda"].iter().any(|of| lower.contains(of));
+    text.is_ascii() && !is_formula && of_q.is_none() && (is_power || arbitrary)
 }
 
 /// Whether a word in lower case is a unit of another coordinate than q.

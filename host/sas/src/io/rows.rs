@@ -311,7 +311,7 @@ fn is_missing_row(line: &str, columns: usize) -> bool {
         && fields.iter().any(is_missing)
         && fields
             .iter()
-            .all(|field| is_missing(&field) || is_value(&field))
+            .all(|field| is_missing(field) || is_value(field))
 }
 
 /// The fields of a line without its comment.

@@ -82,6 +82,14 @@ fn units_of_q_are_converted_or_refused() {
         let given = ["sas", "info", "a.dat", "--q-unit", "1/A"];
         folder.run(&given).well();
     }
+    // A formula is no unit.
+    write(
+        &folder,
+        "a.dat",
+        "# q(4*pi*sin(theta)/lambda) I err\n",
+        columns,
+    );
+    assert_eq!(info(&folder, "a.dat")["notes"].to_string(), "[]");
     write(&folder, "a.dat", "# q in 1/um\n", |[q, i, s]| {
         format!("{} {i} {s}", 1e4 * q)
     });
@@ -106,6 +114,9 @@ fn headers_of_other_measurements_are_refused() {
         ("# z P dP", "(z)"),
         ("# t g2 err", "(t)"),
         ("# Qz R dR", "(qz)"),
+        ("# Qz I err", "(qz)"),
+        ("# E mu ref", "(e)"),
+        ("# f phase dphase", "(f)"),
         ("#L  energy  mu  Mon", "an energy"),
     ] {
         write(&folder, "a.dat", &format!("{header}\n"), columns);

@@ -261,7 +261,10 @@ pub(in crate::io) fn role_in_front(name: &str) -> Option<Role> {
 }
 
 /// Names of coordinates of other measurements, which stand for one only beside other symbols.
-const COORDINATES: [&str; 36] = [
+const COORDINATES: [&str; 39] = [
+    "e",
+    "ev",
+    "kev",
     "t",
     "tau",
     "τ",
@@ -306,7 +309,8 @@ pub(in crate::io) fn other_coordinate(names: &[&str]) -> Option<Foreign> {
     let (first, others) = names.split_first()?;
     let quantity = |name: &&&str| {
         let known = is_other_quantity(name) || role(name).is_some();
-        known || name.chars().count() < 4
+        let of_another = name.strip_prefix('d').is_some_and(|of| names.contains(&of));
+        known || of_another || name.chars().count() < 4
     };
     if others.is_empty() || !others.iter().all(|name| quantity(&name)) {
         return None;
