@@ -145,7 +145,7 @@ impl Arrow {
         let may_be_zone = |zone: &ZoneColumn| {
             cells::is_text(field(zone.column)) || cells::is_number(field(zone.column))
         };
-        let mut zones = ZoneColumn::among(&names, &[], &columns, options);
+        let mut zones = columns.zones(&names, &[], options);
         zones.retain(may_be_zone);
         let read = [
             &dates[..],
@@ -206,7 +206,7 @@ impl Arrow {
         let numbers = wide.numbers(&file, shared)?;
         let table = Table::new(file, &names[wide.time], kind, None, options)
             .with_hours(wide.hours(names))
-            .with_zones(ZoneColumn::among_series(names, &wide, options));
+            .with_zones(wide.zones(names, options));
         let columns = Columns {
             time: wide.time,
             date: None,

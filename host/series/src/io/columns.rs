@@ -6,6 +6,7 @@ mod wide;
 use super::notes::Notes;
 use super::series_key::SeriesKey;
 use super::timestamp::TimestampFormat;
+use super::zone_columns::ZoneColumn;
 use super::{IoError, ReadOptions, TimeUnit, number};
 use named::{NamedColumns, named_twice};
 use std::hash::{DefaultHasher, Hasher};
@@ -113,6 +114,29 @@ impl Columns {
     pub(super) fn hours(&self, names: &[String]) -> Option<Hours> {
         let unused = self.unused.iter().map(|(_, name)| name.as_str());
         Hours::among(&names[self.time], unused).filter(|_| self.date.is_none())
+    }
+
+    /// The columns beside the times that may have their zones, by their names and their cells in the
+    /// row `below` them; none if the zone is known.
+    pub(super) fn zones(
+        &self,
+        names: &[String],
+        below: &[String],
+        options: &ReadOptions,
+    ) -> Vec<ZoneColumn> {
+        let of_times = names[self.time].to_lowercase();
+        if options.zone.is_some() || of_times.contains("utc") || of_times.contains("gmt") {
+            return Vec::new();
+        }
+        let used = [Some(self.time), Some(self.value), self.date];
+        let others = names.iter().enumerate();
+        let others = others.filter(|(column, _)| !used.contains(&Some(*column)));
+        let zone = |(column, name): (usize, &String)| {
+            let first = below.get(column).map_or("", String::as_str);
+            let is_label = self.series.columns().contains(&column);
+            ZoneColumn::of(column, name, first, is_label)
+        };
+        others.filter_map(zone).collect()
     }
 
     /// Fails if a column that no option names may hold labels, such as texts.

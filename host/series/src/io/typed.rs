@@ -2,7 +2,7 @@
 
 mod cells;
 
-use super::columns::{Hours, overlapping_dates};
+use super::columns::{Hours, is_missing, overlapping_dates};
 use super::names::{Lookup, NameError, Names};
 use super::reader::{Block, Shared};
 use super::rounded::Rounded;
@@ -280,7 +280,7 @@ impl Table {
             }
             _ => false,
         };
-        if is_local && self.zones[position].is_zone(&text) {
+        if is_local && !is_missing(&text) && self.zones[position].is_zone(&text) {
             self.zone = Some(ZoneFound {
                 position,
                 time: String::new(),

@@ -1,12 +1,7 @@
 //! Columns with the zones of times, or their offsets from UTC, from which no time is read.
 
-#[cfg(feature = "parquet")]
-use super::columns::WideColumns;
-use super::columns::{Columns, is_missing};
-#[cfg(feature = "parquet")]
-use super::series_key::SeriesKey;
 use super::timestamp::joined_format;
-use super::{IoError, ReadOptions, TimeFormat, shorten};
+use super::{IoError, TimeFormat, shorten};
 use crate::Zone;
 
 /// Names of columns of zones and offsets: letters and digits in lower case. Long ones are the
@@ -59,54 +54,8 @@ pub(super) struct ZoneFound {
 }
 
 impl ZoneColumn {
-    /// The columns beside the times that may have their zones, by their names and their cells in the
-    /// row `below` them; none if the zone is known.
-    pub(super) fn among(
-        names: &[String],
-        below: &[String],
-        columns: &Columns,
-        options: &ReadOptions,
-    ) -> Vec<Self> {
-        let of_times = names[columns.time].to_lowercase();
-        if options.zone.is_some() || of_times.contains("utc") || of_times.contains("gmt") {
-            return Vec::new();
-        }
-        let used = [Some(columns.time), Some(columns.value), columns.date];
-        let others = names.iter().enumerate();
-        let others = others.filter(|(column, _)| !used.contains(&Some(*column)));
-        let zone = |(column, name): (usize, &String)| {
-            let first = below.get(column).map_or("", String::as_str);
-            let is_label = columns.series.columns().contains(&column);
-            Self::of(column, name, first, is_label)
-        };
-        others.filter_map(zone).collect()
-    }
-
-    /// Those among the columns of a wide table of types, by their positions among its series.
-    #[cfg(feature = "parquet")]
-    pub(super) fn among_series(
-        names: &[String],
-        wide: &WideColumns,
-        options: &ReadOptions,
-    ) -> Vec<Self> {
-        let columns = Columns {
-            time: wide.time,
-            date: None,
-            value: wide.time,
-            series: SeriesKey::File,
-            unused: Vec::new(),
-        };
-        let all = Self::among(names, &[], &columns, options).into_iter();
-        let series = |zone: Self| {
-            let mut values = wide.values.iter();
-            let column = values.position(|(column, _)| *column == zone.column)?;
-            Some(Self { column, ..zone })
-        };
-        all.filter_map(series).collect()
-    }
-
     /// The column, if its name or its first cell says so; `is_label` if it tells series apart.
-    fn of(column: usize, name: &str, first: &str, is_label: bool) -> Option<Self> {
+    pub(super) fn of(column: usize, name: &str, first: &str, is_label: bool) -> Option<Self> {
         let letters = name.chars().filter(char::is_ascii_alphanumeric);
         let plain: String = letters.collect::<String>().to_lowercase();
         let is_name =
@@ -124,13 +73,13 @@ impl ZoneColumn {
         })
     }
 
-    /// Whether a cell is a zone or an offset other than UTC.
+    /// Whether a cell, which does not stand for a missing one, is a zone or an offset other than UTC.
     pub(super) fn is_zone(&self, cell: &[u8]) -> bool {
         let cell = cell.trim_ascii();
         let Ok(text) = std::str::from_utf8(cell) else {
             return false;
         };
-        if is_missing(cell) || is_utc(text) {
+        if cell.is_empty() || is_utc(text) {
             return false;
         }
         match self.evidence {

@@ -1,10 +1,16 @@
 //! Wide tables: a column of timestamps, and every other column is a series.
 
+#[cfg(feature = "parquet")]
+use super::Columns;
 use super::named::NamedColumns;
 use super::{Hours, list, named, usual_time};
 use crate::io::names::{NameError, check_name};
 use crate::io::notes::Notes;
 use crate::io::reader::Shared;
+#[cfg(feature = "parquet")]
+use crate::io::series_key::SeriesKey;
+#[cfg(feature = "parquet")]
+use crate::io::zone_columns::ZoneColumn;
 use crate::io::{IoError, ReadOptions, format_error, shorten};
 use std::collections::HashMap;
 
@@ -157,6 +163,26 @@ impl WideColumns {
             values,
             unnamed,
         })
+    }
+
+    /// The columns of a typed table that may have the zones of times, by their positions among its
+    /// series.
+    #[cfg(feature = "parquet")]
+    pub(in crate::io) fn zones(&self, names: &[String], options: &ReadOptions) -> Vec<ZoneColumn> {
+        let columns = Columns {
+            time: self.time,
+            date: None,
+            value: self.time,
+            series: SeriesKey::File,
+            unused: Vec::new(),
+        };
+        let series = |mut zone: ZoneColumn| {
+            let mut values = self.values.iter();
+            zone.column = values.position(|(column, _)| *column == zone.column)?;
+            Some(zone)
+        };
+        let zones = columns.zones(names, &[], options).into_iter();
+        zones.filter_map(series).collect()
     }
 
     /// The column of hours beside one of dates; `hours` may be the name of a series.

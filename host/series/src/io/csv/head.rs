@@ -170,7 +170,7 @@ pub(super) fn read(
         return Ok(Head {
             delimiter,
             fields: names.len(),
-            zones: ZoneColumn::among(&names, &below, &columns, options),
+            zones: columns.zones(&names, &below, options),
             columns,
             unit: match (options.unit(), has_header) {
                 (TimeUnit::Auto, true) => columns::unit_of(&names[wide.time], is_asked),
@@ -219,7 +219,7 @@ pub(super) fn read(
             trailing: 0,
             repeated,
             hours: None,
-            zones: ZoneColumn::among(&columns::numbers(names.len()), &names, columns, options),
+            zones: columns.zones(&columns::numbers(names.len()), &names, options),
             defaults,
             unit: options.unit(),
             bytes: at,
@@ -276,7 +276,7 @@ pub(super) fn read(
     Ok(Head {
         delimiter,
         fields: names.len(),
-        zones: ZoneColumn::among(&names, &below, &columns, options),
+        zones: columns.zones(&names, &below, options),
         columns,
         wide: None,
         exposition: false,

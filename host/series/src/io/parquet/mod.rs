@@ -163,7 +163,7 @@ impl Parquet {
             let leaf = leaf(zone.column);
             is_text(leaf) || is_number(leaf)
         };
-        let mut zones = ZoneColumn::among(&names, &[], &columns, options);
+        let mut zones = columns.zones(&names, &[], options);
         zones.retain(may_be_zone);
         chosen.extend(zones.iter().map(|zone| usable[zone.column]));
         let labels = labels.chain(zones.iter().map(|zone| &zone.column));
@@ -241,7 +241,7 @@ impl Parquet {
         let numbers = wide.numbers(&file, shared)?;
         let table = Table::new(file, &names[wide.time], kind, None, options)
             .with_hours(wide.hours(names))
-            .with_zones(ZoneColumn::among_series(names, wide, options));
+            .with_zones(wide.zones(names, options));
         Ok(Self {
             table,
             reader,

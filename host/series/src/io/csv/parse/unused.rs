@@ -1,7 +1,7 @@
 //! Looks into columns that no time, value or name is read from.
 
 use super::{Parsed, Rows, UnusedDate, field};
-use crate::io::columns::UnusedField;
+use crate::io::columns::{UnusedField, is_missing};
 use crate::io::zone_columns::{ZoneColumn, ZoneFound};
 
 impl Rows<'_> {
@@ -44,7 +44,10 @@ impl Rows<'_> {
     /// Looks for the zone of a time without an offset.
     fn find_zone<'r>(&mut self, field: impl Fn(usize) -> &'r [u8]) {
         let head = self.context.head;
-        let is_zone = |zone: &ZoneColumn| zone.is_zone(field(zone.column));
+        let is_zone = |zone: &ZoneColumn| {
+            let cell = field(zone.column).trim_ascii();
+            !is_missing(cell) && zone.is_zone(cell)
+        };
         if self.parsed.zone.is_some() || !head.zones.iter().any(is_zone) {
             return;
         }
