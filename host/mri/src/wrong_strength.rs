@@ -24,7 +24,8 @@ const NEIGHBOURS: usize = 4;
 /// Readouts that may be neighbours in k-space, and those that are.
 const WINDOW: usize = 1024;
 const NEAREST: usize = 12;
-/// Smallest amplitude of a wrong sample or readout, relative to the largest of its coil or the scan.
+/// Smallest amplitude of a wrong sample or readout, relative to the largest of its coil or the
+/// scan.
 const FLOOR: f64 = 0.1;
 /// Largest ratio of the strength of readouts on one side of a change to their median.
 const STEADY: f64 = 1.5;

@@ -1,5 +1,5 @@
-//! Pixels with the same count in every frame, which is not that of the light: single ones, lines and
-//! modules of the detector.
+//! Pixels with the same count in every frame, which is not that of the light: single ones, lines
+//! and modules of the detector.
 
 use super::hot_pixels::{around, valid_somewhere};
 use crate::data::{Mask, Scan};

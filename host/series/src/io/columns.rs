@@ -116,8 +116,8 @@ impl Columns {
         Hours::among(&names[self.time], unused).filter(|_| self.date.is_none())
     }
 
-    /// The columns beside the times that may have their zones, by their names and their cells in the
-    /// row `below` them; none if the zone is known.
+    /// The columns beside the times that may have their zones, by their names and their cells in
+    /// the row `below` them; none if the zone is known.
     pub(super) fn zones(
         &self,
         names: &[String],

@@ -55,7 +55,8 @@ impl UnusedDates {
 
 impl Ranges {
     /// Whether the dates are the times of the points on the clocks of a zone: the difference is an
-    /// offset of whole quarters of an hour, and changes at most twice in a year, by two hours at most.
+    /// offset of whole quarters of an hour, and changes at most twice in a year, by two hours at
+    /// most.
     fn is_local_time(&self) -> bool {
         const QUARTER: i64 = 900_000_000_000;
         let dates = self.of_dates.iter();

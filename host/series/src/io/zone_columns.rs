@@ -73,7 +73,8 @@ impl ZoneColumn {
         })
     }
 
-    /// Whether a cell, which does not stand for a missing one, is a zone or an offset other than UTC.
+    /// Whether a cell, which does not stand for a missing one, is a zone or an offset other than
+    /// UTC.
     pub(super) fn is_zone(&self, cell: &[u8]) -> bool {
         let cell = cell.trim_ascii();
         let Ok(text) = std::str::from_utf8(cell) else {

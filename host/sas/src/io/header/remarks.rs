@@ -135,7 +135,8 @@ impl Header {
         }
     }
 
-    /// Factor of a component of q, or of the resolution, in a column: that of its own unit, or of q.
+    /// Factor of a component of q, or of the resolution, in a column: that of its own unit, or of
+    /// q.
     pub(in crate::io) fn factor_of(&self, column: usize, options: &ReadOptions) -> f64 {
         let own = self.unit(column).and_then(units::of_q);
         let own = own.filter(|_| options.q_unit.is_none());

@@ -47,8 +47,9 @@ impl FirstRows<'_> {
         Err(hours.refusal(file))
     }
 
-    /// The options with the columns of dates and of times of day, if a column `date` stands beside one
-    /// of them, or an option names the column of dates alone; or with a column `utc` of whole times.
+    /// The options with the columns of dates and of times of day, if a column `date` stands beside
+    /// one of them, or an option names the column of dates alone; or with a column `utc` of whole
+    /// times.
     pub(super) fn dated(self, options: &ReadOptions) -> Option<ReadOptions> {
         let Self { names, below } = self;
         if options.time_column.is_some() {
@@ -92,9 +93,9 @@ impl FirstRows<'_> {
         })
     }
 
-    /// The error of dates and times of day in columns of their own, if the row `below` the header has
-    /// both among the columns that `may_be` one of them; `time` is that of the timestamps, if it is
-    /// known.
+    /// The error of dates and times of day in columns of their own, if the row `below` the header
+    /// has both among the columns that `may_be` one of them; `time` is that of the timestamps, if
+    /// it is known.
     pub(super) fn undated(
         self,
         file: &str,
