@@ -105,7 +105,7 @@ pub(super) fn uneven(kspace: &KSpace, near: f64) -> Option<Uneven> {
     }
 }
 
-/// Fewest spokes of which a missing part is told.
+/// Fewest spokes of which a missing part is reported.
 const FEWEST: usize = 8;
 /// Smallest angle that is missing, degrees, and its ratio to that between neighbours that are the
 /// farthest apart: golden angles and random ones are below 3.

@@ -12,6 +12,8 @@ const MOST_BROKEN: usize = 3;
 const MOST_BLOCKS: usize = 1000;
 /// One line in so many rows may be broken.
 const ROWS_PER_BROKEN: usize = 10;
+/// A line of words weighs as much as so many rows with missing values.
+const WORDS: usize = 4;
 
 /// Kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -230,10 +232,9 @@ pub(super) fn with_broken_lines(text: &str, mut data: Block) -> Block {
         let follows = |block: &Block| block.rows == 1 || (block.end - block.start).signum() == step;
         let continues = one.rows > 1 && other.rows > 1 && follows(one) && follows(other);
         let rows = broken.iter().all(|line| is_broken_row(line, columns));
-        // Three rows with missing values weigh as much as one line of other words.
         let weight = match missing {
-            true => broken.len().div_ceil(3),
-            false => broken.len(),
+            true => broken.len(),
+            false => WORDS * broken.len(),
         };
         (rows || continues).then_some(weight)
     };
@@ -241,7 +242,7 @@ pub(super) fn with_broken_lines(text: &str, mut data: Block) -> Block {
     let mut join = |one: Block, other: Block| -> Option<Block> {
         let found = broken_between(&one, &other)?;
         let rows = one.rows + other.rows;
-        if (broken + found) * ROWS_PER_BROKEN > rows {
+        if (broken + found) * ROWS_PER_BROKEN > WORDS * rows {
             return None;
         }
         broken += found;

@@ -185,6 +185,13 @@ fn rows_without_values_are_counted() {
         let words = format!("{} lines without 3 numbers left out", rows.len());
         assert!(said.contains(&words), "{said}");
     }
+    write(&folder, "a.dat", "# q I s\n", |[q, i, s]| {
+        match (q / 0.005).round() as usize % 4 {
+            0 => format!("{q} NA NA"),
+            _ => format!("{q} {i} {s}"),
+        }
+    });
+    assert_eq!(info(&folder, "a.dat")["points"], 30);
     // Words at the end are no rows.
     let after = |[q, i, s]: [f64; 3]| match q > 0.199 {
         true => format!("{q} {i} {s}\n40 rows read"),
