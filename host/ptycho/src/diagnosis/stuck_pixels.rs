@@ -102,6 +102,10 @@ pub(crate) fn stuck(scan: &Scan, mean: &Array2<f64>) -> Result<Array2<bool>, Scr
         let brightest = ring
             .iter()
             .fold(0.0, |most: f64, place| most.max(mean[*place]));
+        // `data.no_data` says what is done with the values of detectors for pixels without data.
+        if here >= f64::from(u32::MAX) {
+            continue;
+        }
         let is_saturated = here >= f64::from(scan.sums().largest) && brightest >= SATURATED * here;
         let is_far = UNLIKE * here < there || UNLIKE * there < here;
         let noise = ((here + there) / frames as f64).sqrt();

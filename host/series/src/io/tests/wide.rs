@@ -79,7 +79,7 @@ proptest! {
         let (read_wide, read_long) = (read_wide.unwrap(), read_long.unwrap());
         let expected = by_name(&read_long);
         prop_assert_eq!(&by_name(&read_wide), &expected);
-        let sizes = Sizes { window: 4000, chunk, record: 1200 };
+        let sizes = Sizes { window: 8000, chunk, record: 1200 };
         prop_assert_eq!(&in_pieces(&path, sizes), &expected);
         for notes in [&read_wide.notes, &read_long.notes] {
             let noted = notes.iter().any(|note| note.contains(&format!(": {missing} cell")));
