@@ -10,6 +10,9 @@ use warpstride::mri::data::{Extent, Given, KSpace, KUnit, Readout};
 use warpstride::mri::io::leave_out;
 use warpstride::mri::{Density, MapEstimation, Method, OperatorName, Options};
 
+/// Numbers of the samples that are kept, unless all are.
+type Kept = Option<Vec<usize>>;
+
 /// What is asked for.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -188,7 +191,7 @@ impl Asked {
         &self,
         trajectory: Array2<f64>,
         samples: Array2<Complex<f64>>,
-    ) -> Result<(KSpace, Option<Vec<usize>>, Vec<String>), Failure> {
+    ) -> Result<(KSpace, Kept, Vec<String>), Failure> {
         let (mut kept, mut notes) = (None, Vec::new());
         let kspace = self.joined(trajectory, samples, |trajectory, samples, readouts| {
             (kept, notes) = leave_out(trajectory, samples, readouts);
