@@ -4,7 +4,7 @@
 mod zero_runs;
 
 use super::excluded_coils::ExcludedCoils;
-use super::ismrmrd::LeftOut;
+use super::left_out::LeftOut;
 use crate::data::Readout;
 use ndarray::{Array2, Axis, s};
 use num_complex::Complex;

@@ -5,5 +5,6 @@ mod excluded_coils;
 mod faulty_readouts;
 pub mod images;
 pub mod ismrmrd;
+mod left_out;
 
 pub use faulty_readouts::leave_out;

@@ -11,6 +11,7 @@ mod header;
 mod select;
 mod write;
 
+pub use super::left_out::LeftOut;
 pub(super) use assemble::unit_note;
 pub(super) use select::absent;
 pub use select::{Choice, Counter, Selection, SelectionError};
@@ -18,10 +19,8 @@ pub use write::{Recording, write};
 
 use super::bart::MatrixSize;
 use crate::data::{ImageIndex, KSpace, KUnit, Placement};
-use std::fmt;
 use std::path::Path;
 use warpstride_core::system::Memory;
-use warpstride_core::text::count;
 use warpstride_files::IoError;
 use warpstride_files::records::Records;
 use warpstride_files::source::Source;
@@ -57,35 +56,6 @@ impl Default for ReadOptions {
             k_unit: None,
             exclude_coils: Vec::new(),
         }
-    }
-}
-
-/// Acquisitions that were left out, by kind.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct LeftOut {
-    /// The kind.
-    pub what: String,
-    /// Their number.
-    pub acquisitions: usize,
-}
-
-impl LeftOut {
-    /// `10 of 12 readouts are used; left out: 2 readouts of ...`; nothing if none is left out.
-    pub(super) fn note(used: usize, all: usize, noun: &str, left_out: &[Self]) -> Option<String> {
-        let list: Vec<String> = left_out.iter().map(Self::to_string).collect();
-        let list = list.join(", ");
-        (!left_out.is_empty()).then(|| format!("{used} of {all} {noun} are used; left out: {list}"))
-    }
-}
-
-/// `1 noise scan`, `2 noise scans`.
-impl fmt::Display for LeftOut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nouns = ["acquisitions", "readouts", "scans"];
-        let noun = nouns.into_iter().find(|noun| self.what.contains(noun));
-        let one = noun.map(|noun| self.what.replacen(noun, &noun[..noun.len() - 1], 1));
-        let one = one.as_deref().unwrap_or(&self.what);
-        f.write_str(&count(self.acquisitions, [one, &self.what]))
     }
 }
 
