@@ -1,5 +1,5 @@
-//! Simulates a ptychographic scan and reconstructs it with the library, on a GPU if one can be used
-//! and otherwise on the CPU.
+//! Simulates a ptychographic scan and reconstructs it with the library, on a GPU if one can be used and
+//! otherwise on the CPU.
 
 use anyhow::{Context, Result, ensure};
 use warpstride::ptycho::cpu::CpuEngine;
