@@ -71,8 +71,9 @@ impl BadFrames {
     /// # Errors
     /// The counts are in a temporary file that cannot be read.
     pub fn find(scan: &Scan) -> Result<Self, ScratchError> {
-        let mut found = Self::by_light(scan)?;
-        let lines = lines::find(scan)?;
+        let photon = scan.counts_of_photon()?;
+        let mut found = Self::by_light(scan, photon)?;
+        let lines = lines::find(scan, photon)?;
         // What many frames have too much, the others do not lack.
         if MANY * lines.hot.len() >= scan.shape()[0] {
             found.incomplete.clear();
@@ -93,13 +94,13 @@ impl BadFrames {
     }
 
     /// Those by the light of the frames and of parts of them.
-    fn by_light(scan: &Scan) -> Result<Self, ScratchError> {
-        let light = Light::of(scan);
+    fn by_light(scan: &Scan, photon: f64) -> Result<Self, ScratchError> {
+        let light = Light::of(scan, photon);
         let split = light.split(scan);
         if split.is_none() && light.middle < FAINTEST {
             return Ok(Self::default());
         }
-        let mut patterns = Patterns::of(scan)?;
+        let mut patterns = Patterns::of(scan, photon)?;
         let Some(split) = split else {
             return Ok(Self::of_judged(scan, &light, &mut patterns));
         };

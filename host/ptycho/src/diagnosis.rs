@@ -74,7 +74,7 @@ pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Result<Diagnosis, Scratc
     problems.extend(few_overlaps(overlap.as_ref()));
     problems.extend(few_frames(scan.shape()[0]));
     problems.extend(overlap.as_ref().and_then(|o| groups::separate(scan, o)));
-    problems.extend(frames(scan));
+    problems.extend(frames(scan)?);
     problems.extend(masked(scan));
     problems.extend_from_slice(scan.doubts());
     problems.extend(counts(scan)?);
@@ -104,7 +104,7 @@ pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Result<Diagnosis, Scratc
 /// The counts are in a temporary file that cannot be read.
 pub fn diagnose_frames(scan: &Scan) -> Result<Vec<String>, ScratchError> {
     let mean = scan.mean_frame();
-    let mut problems = frames(scan);
+    let mut problems = frames(scan)?;
     problems.extend(masked(scan));
     problems.extend_from_slice(scan.doubts());
     problems.extend(counts(scan)?);
@@ -180,7 +180,7 @@ fn listed<T: ToString>(found: &[T], nouns: [&str; 2], what: &str) -> Option<Stri
 }
 
 /// Frames that carry no information, or the same as others.
-fn frames(scan: &Scan) -> Vec<String> {
+fn frames(scan: &Scan) -> Result<Vec<String>, ScratchError> {
     let nouns = ["frame", "frames"];
     let count = scan.shape()[0];
     let per_frame = matches!(scan.mask(), Mask::PerFrame(_));
@@ -198,7 +198,7 @@ fn frames(scan: &Scan) -> Vec<String> {
         .filter(|frame| empty(frame) && !masked.contains(frame))
         .collect();
     let in_file = |frames: &[usize]| scan.stored_frames(frames);
-    [
+    Ok([
         listed(&in_file(&unknown), nouns, "without a valid pixel"),
         listed(&in_file(&dark), nouns, "without any counts"),
         listed(
@@ -207,14 +207,14 @@ fn frames(scan: &Scan) -> Vec<String> {
             "at the position of an earlier frame",
         ),
         listed(
-            &in_file(&light::identical(scan)),
+            &in_file(&light::identical(scan)?),
             nouns,
             "with exactly the counts of an earlier frame",
         ),
     ]
     .into_iter()
     .flatten()
-    .collect()
+    .collect())
 }
 
 /// Frames at exactly the position of an earlier frame.
@@ -497,7 +497,10 @@ mod tests {
         let scan = Scan::new(dark, None, positions, geometry, None).unwrap();
         let some: Vec<usize> = (0..30).filter(|frame| *frame != 2).collect();
         let left = scan.of_some(&some).unwrap();
-        assert_eq!(super::frames(&left), ["1 frame without any counts: 4"]);
+        assert_eq!(
+            super::frames(&left).unwrap(),
+            ["1 frame without any counts: 4"]
+        );
     }
 
     #[test]

@@ -20,8 +20,7 @@ fn said(folder: &TestFolder, change: impl FnOnce(&mut Array3<f64>)) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// Of the gain of an integrating detector, of 12 bits in the upper ones of 16, and of counts
-/// divided by exposure times, by a monitor, or by the largest.
+/// The gain of an integrating detector, 12 bits in the upper ones of 16, and other factors.
 const FACTORS: [f64; 6] = [100.0, 16.0, 1000.0, 33.3, 0.01, 1e-6];
 
 #[test]
@@ -35,6 +34,23 @@ fn good_frames_and_pixels_are_used() {
             assert_eq!(text, "", "{photons} {factor}");
         }
     }
+}
+
+/// As a detector has them that adds its noise to 100 for each photon; counts below half of a photon
+/// are taken for noise.
+#[test]
+fn single_photons_say_their_counts() {
+    let folder = scan();
+    let of = ["--frame", "48", "--positions", "60", "--photons", "2e3"];
+    folder.simulate("scan.cxi", &of);
+    let text = said(&folder, |frames| {
+        for (number, counts) in frames.iter_mut().enumerate() {
+            let noise = (number * 7919 % 61) as f64 - 30.0;
+            let signal = 100.0 * *counts + noise;
+            *counts = if signal < 50.0 { 0.0 } else { signal };
+        }
+    });
+    assert_eq!(text, "");
 }
 
 #[test]

@@ -59,7 +59,8 @@ impl Split {
 }
 
 impl Light {
-    pub(super) fn of(scan: &Scan) -> Self {
+    /// The light of the frames of a scan in which a photon has so many counts.
+    pub(super) fn of(scan: &Scan, photon: f64) -> Self {
         let sums = scan.sums();
         let mut levels = sums.of_frames.clone();
         if let Mask::PerFrame(each) = scan.mask() {
@@ -77,7 +78,6 @@ impl Light {
                 };
             }
         }
-        let photon = scan.counts_of_photon();
         levels.iter_mut().for_each(|level| *level /= photon);
         let judged: Vec<usize> = (0..levels.len()).filter(|f| levels[*f] > 0.0).collect();
         Self::of_levels(levels, judged)

@@ -54,11 +54,10 @@ pub(super) struct Faulty {
 ///
 /// # Errors
 /// The counts are in a temporary file that cannot be read.
-pub(super) fn find(scan: &Scan) -> Result<Faulty, ScratchError> {
+pub(super) fn find(scan: &Scan, photon: f64) -> Result<Faulty, ScratchError> {
     let of_frames = &scan.sums().of_frames;
     let total = scan.sums().total().max(1e-300);
     let mean_of = |frame: usize| of_frames[frame] / total;
-    let photon = scan.counts_of_photon();
     let all = &(&scan.sums().of_pixels / photon);
     let looks_for_missing = !scan.geometry().is_near_field();
     let mut parts: BTreeMap<Part, Vec<usize>> = BTreeMap::new();

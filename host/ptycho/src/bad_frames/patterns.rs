@@ -70,8 +70,7 @@ pub(super) struct Patterns {
 
 impl Patterns {
     /// Reads all frames once. The pattern of typical frames is still empty.
-    pub(super) fn of(scan: &Scan) -> Result<Self, ScratchError> {
-        let photon = scan.counts_of_photon();
+    pub(super) fn of(scan: &Scan, photon: f64) -> Result<Self, ScratchError> {
         let mean = &scan.sums().of_pixels / photon;
         let [rows, columns] = [Axis(1), Axis(0)].map(|axis| parts(&mean.sum_axis(axis).to_vec()));
         let in_parts = |counts: ArrayView2<'_, f32>| in_parts(counts, &rows, &columns);

@@ -654,8 +654,12 @@ impl Scan {
     }
 
     /// Counts of one photon, as far as the counts show it.
-    pub(crate) fn counts_of_photon(&self) -> f64 {
-        counts_of_photon(&self.sums.of_pixels, self.shape()[0])
+    ///
+    /// # Errors
+    /// The counts are in a temporary file that cannot be read.
+    pub(crate) fn counts_of_photon(&self) -> Result<f64, ScratchError> {
+        let frame = |n| Ok(self.some_frames(&[n])?.index_axis_move(Axis(0), 0));
+        counts_of_photon(&self.sums.of_pixels, self.shape()[0], frame)
     }
 
     /// Photons in the brightest frame: maximum over frames of the sum over valid pixels.

@@ -4,6 +4,7 @@ use super::super::problem::poisson_bound;
 use super::super::{EngineSpec, PowerBound, PowerBoundSetting};
 use crate::data::{Mask, Scan};
 use std::collections::HashSet;
+use warpstride_core::system::ScratchError;
 use warpstride_core::text::{shortest, significant};
 
 /// Largest share of the light that a power bound from counts that are not whole numbers may leave
@@ -74,14 +75,17 @@ pub(super) fn two_levels(at: usize, scan: &Scan, max: f32) -> Option<String> {
 }
 
 /// Frames with enough light whose counts are exactly those of an earlier frame.
-pub(super) fn identical(scan: &Scan) -> Vec<usize> {
+///
+/// # Errors
+/// The counts are in a temporary file that cannot be read.
+pub(super) fn identical(scan: &Scan) -> Result<Vec<usize>, ScratchError> {
     let sums = scan.sums();
-    let least = MIN_PHOTONS * scan.counts_of_photon();
+    let least = MIN_PHOTONS * scan.counts_of_photon()?;
     let mut known = HashSet::new();
-    (sums.of_frames.iter().zip(&sums.hashes).enumerate())
+    Ok((sums.of_frames.iter().zip(&sums.hashes).enumerate())
         .filter(|(_, (total, hash))| **total >= least && !known.insert(**hash))
         .map(|(number, _)| number)
-        .collect()
+        .collect())
 }
 
 /// An illumination in the file that does not fade towards the border of the frames.

@@ -74,7 +74,7 @@ pub(crate) fn stuck(scan: &Scan, mean: &Array2<f64>) -> Result<Array2<bool>, Scr
     if constant.is_empty() || 2 * constant.len() > lit {
         return Ok(found);
     }
-    let photon = scan.counts_of_photon();
+    let photon = scan.counts_of_photon()?;
     let mut varying = valid;
     constant
         .iter()

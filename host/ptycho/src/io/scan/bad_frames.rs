@@ -200,7 +200,8 @@ pub(super) fn without_dead_pixels(
 ) -> Result<Scan, IoError> {
     let [number, rows, columns] = scan.shape();
     let mean = scan.mean_frame();
-    let photons = &mean / scan.counts_of_photon();
+    let photon = scan.counts_of_photon()?;
+    let photons = &mean / photon;
     let dark = dark(&photons, &valid_somewhere(&scan), number);
     let stuck = stuck(&scan, &mean)?;
     let never = dark.what();

@@ -343,7 +343,10 @@ impl Pixels {
             Ok(())
         })?;
         let valid = frames.mapv(|frames| frames > 0.0);
-        let photon = counts_of_photon(&sums, self.frames());
+        let photon = counts_of_photon(&sums, self.frames(), |of| {
+            let counts = self.frames.select(&[self.numbers[of]])?;
+            Ok::<_, IoError>(self.corrected(of, counts.index_axis(Axis(0), 0)))
+        })?;
         sums.zip_mut_with(&frames, |sum, frames| *sum /= photon * frames.max(1.0));
         Ok((sums, valid))
     }
