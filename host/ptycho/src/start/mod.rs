@@ -1,6 +1,6 @@
-//! Start values: a probe from the file, the mean pattern or the optics, with extra modes; where
-//! there is none, one is found by a [`search`]. [`object`] is a given start object, [`slices`] are
-//! those of a thick specimen, and [`earlier_result`] takes all of it from another reconstruction.
+//! Start values: a probe from the file, the mean pattern or the optics, with extra modes, or one
+//! found by a [`search`]. [`object`] is a given start object, [`slices`] are those of a thick
+//! specimen, and [`earlier_result`] takes all of it from another reconstruction.
 
 mod aberrations;
 pub(crate) mod earlier_result;
