@@ -1,9 +1,9 @@
 //! Frames that are no measurements of the specimen in the beam, and pixels that never count.
 
+use crate::checks::diagnosis::dead_pixels::{STUCK, dark, listed_pixels};
+use crate::checks::diagnosis::hot_pixels::valid_somewhere;
+use crate::checks::diagnosis::stuck_pixels::stuck;
 use crate::data::Scan;
-use crate::diagnosis::dead_pixels::{STUCK, dark, listed_pixels};
-use crate::diagnosis::hot_pixels::valid_somewhere;
-use crate::diagnosis::stuck_pixels::stuck;
 use crate::{BadFrameSetting, BadFrames, EmptyFrames, HotPixelSetting, HotPixels, ReadOptions};
 use warpstride_core::text::{count, ranges, significant};
 use warpstride_files::{InputFile, IoError};
