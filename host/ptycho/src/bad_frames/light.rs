@@ -39,9 +39,9 @@ pub(super) struct Light {
     pub(super) levels: Vec<f64>,
     /// Frames with counts, in their order.
     pub(super) judged: Vec<usize>,
-    /// Counts of a typical frame with beam.
+    /// Photons of a typical frame with beam.
     pub(super) typical: f64,
-    /// Counts of the frame in the middle.
+    /// Photons of the frame in the middle.
     pub(super) middle: f64,
 }
 
@@ -77,6 +77,8 @@ impl Light {
                 };
             }
         }
+        let photon = scan.counts_of_photon();
+        levels.iter_mut().for_each(|level| *level /= photon);
         let judged: Vec<usize> = (0..levels.len()).filter(|f| levels[*f] > 0.0).collect();
         Self::of_levels(levels, judged)
     }

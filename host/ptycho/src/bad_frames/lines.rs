@@ -4,7 +4,7 @@
 //! Light ends abruptly there on both sides, and in other frames it does not. The zeros of a wave
 //! are no straight lines of many pixels at once, and the light beside them falls towards them.
 
-use crate::data::Scan;
+use crate::data::{Scan, in_photons};
 use ndarray::{Array2, ArrayView2, Axis, s};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -58,7 +58,8 @@ pub(super) fn find(scan: &Scan) -> Result<Faulty, ScratchError> {
     let of_frames = &scan.sums().of_frames;
     let total = scan.sums().total().max(1e-300);
     let mean_of = |frame: usize| of_frames[frame] / total;
-    let all = &scan.sums().of_pixels;
+    let photon = scan.counts_of_photon();
+    let all = &(&scan.sums().of_pixels / photon);
     let looks_for_missing = !scan.geometry().is_near_field();
     let mut parts: BTreeMap<Part, Vec<usize>> = BTreeMap::new();
     let mut hot: BTreeMap<(bool, usize), Vec<usize>> = BTreeMap::new();
@@ -66,6 +67,8 @@ pub(super) fn find(scan: &Scan) -> Result<Faulty, ScratchError> {
         let each: Vec<_> = block.outer_iter().zip(first..).collect();
         let found = each.into_par_iter().map(|(counts, frame)| {
             let valid = scan.mask().of_frame(frame);
+            let counts = in_photons(counts, photon);
+            let counts = counts.view();
             let missing = match looks_for_missing {
                 true => missing(counts, valid, all, mean_of(frame)),
                 false => Vec::new(),
@@ -90,8 +93,9 @@ pub(super) fn find(scan: &Scan) -> Result<Faulty, ScratchError> {
         scan.blocks(|first, block| {
             for (counts, frame) in block.outer_iter().zip(first..) {
                 let valid = scan.mask().of_frame(frame);
+                let counts = in_photons(counts, photon);
                 for ((part, frames), dim) in parts.iter_mut().zip(&mut dim) {
-                    let [here, predicted] = sums(counts, valid, all, mean_of(frame), *part);
+                    let [here, predicted] = sums(counts.view(), valid, all, mean_of(frame), *part);
                     if predicted < COMPLETE || frames.contains(&frame) {
                         continue;
                     }

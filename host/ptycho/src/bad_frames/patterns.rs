@@ -5,7 +5,7 @@ use super::incomplete::{in_parts, parts};
 use super::light::{Light, Split};
 use super::neighbours::Neighbours;
 use super::{incomplete, median, quantile};
-use crate::data::{Mask, Scan};
+use crate::data::{Mask, Scan, in_photons};
 use ndarray::{ArrayView2, Axis};
 use rayon::prelude::*;
 use warpstride_core::system::ScratchError;
@@ -71,13 +71,15 @@ pub(super) struct Patterns {
 impl Patterns {
     /// Reads all frames once. The pattern of typical frames is still empty.
     pub(super) fn of(scan: &Scan) -> Result<Self, ScratchError> {
-        let mean = &scan.sums().of_pixels;
+        let photon = scan.counts_of_photon();
+        let mean = &scan.sums().of_pixels / photon;
         let [rows, columns] = [Axis(1), Axis(0)].map(|axis| parts(&mean.sum_axis(axis).to_vec()));
         let in_parts = |counts: ArrayView2<'_, f32>| in_parts(counts, &rows, &columns);
         let mut of_frames = Vec::with_capacity(scan.shape()[0]);
         scan.blocks(|_, block| {
             let each: Vec<_> = block.outer_iter().collect();
-            let counts = each.into_par_iter().map(in_parts);
+            let each = each.into_par_iter();
+            let counts = each.map(|counts| in_parts(in_photons(counts, photon).view()));
             of_frames.extend(counts.collect::<Vec<_>>());
             Ok::<(), ScratchError>(())
         })?;

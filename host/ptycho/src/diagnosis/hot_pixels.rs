@@ -64,7 +64,8 @@ impl Candidate {
 /// The counts are in a temporary file that cannot be read.
 pub(super) fn hot(scan: &Scan, mean: &Array2<f64>) -> Result<Option<String>, ScratchError> {
     let valid = valid_somewhere(scan);
-    let mut found = candidates(mean, &valid, scan.shape()[0], HOT);
+    let photons = mean / scan.counts_of_photon();
+    let mut found = candidates(&photons, &valid, scan.shape()[0], HOT);
     if scan.geometry().is_near_field() {
         let valid = mean.iter().filter(|counts| **counts > 0.0).count();
         let of_all = mean.sum() / valid.max(1) as f64;

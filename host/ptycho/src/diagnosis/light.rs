@@ -11,8 +11,8 @@ use warpstride_core::text::{shortest, significant};
 const MAX_BOUND: f64 = 0.01;
 /// Largest plausible share of valid pixels with the largest count.
 const MAX_SHARE_AT_MAX: f64 = 0.25;
-/// Fewest counts of a frame that no other frame repeats by chance.
-const MIN_COUNTS: f64 = 1000.0;
+/// Fewest photons of a frame that no other frame repeats by chance.
+const MIN_PHOTONS: f64 = 1000.0;
 /// Largest plausible power of an illumination at the border of the frames, relative to that of the
 /// whole frame.
 const MAX_BORDER_POWER: f64 = 0.5;
@@ -76,9 +76,10 @@ pub(super) fn two_levels(at: usize, scan: &Scan, max: f32) -> Option<String> {
 /// Frames with enough light whose counts are exactly those of an earlier frame.
 pub(super) fn identical(scan: &Scan) -> Vec<usize> {
     let sums = scan.sums();
+    let least = MIN_PHOTONS * scan.counts_of_photon();
     let mut known = HashSet::new();
     (sums.of_frames.iter().zip(&sums.hashes).enumerate())
-        .filter(|(_, (total, hash))| **total >= MIN_COUNTS && !known.insert(**hash))
+        .filter(|(_, (total, hash))| **total >= least && !known.insert(**hash))
         .map(|(number, _)| number)
         .collect()
 }

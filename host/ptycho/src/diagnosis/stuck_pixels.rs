@@ -74,6 +74,7 @@ pub(crate) fn stuck(scan: &Scan, mean: &Array2<f64>) -> Result<Array2<bool>, Scr
     if constant.is_empty() || 2 * constant.len() > lit {
         return Ok(found);
     }
+    let photon = scan.counts_of_photon();
     let mut varying = valid;
     constant
         .iter()
@@ -108,12 +109,12 @@ pub(crate) fn stuck(scan: &Scan, mean: &Array2<f64>) -> Result<Array2<bool>, Scr
         }
         let is_saturated = here >= f64::from(scan.sums().largest) && brightest >= SATURATED * here;
         let is_far = UNLIKE * here < there || UNLIKE * there < here;
-        let noise = ((here + there) / frames as f64).sqrt();
+        let noise = (photon * (here + there) / frames as f64).sqrt();
         let differs = is_far && (here - there).abs() > DEVIATIONS * noise;
         let is_hot = area.len() < FEW && here >= HOT * there;
-        let of_mean = |place: &[usize; 2]| variance(*place) / mean[*place].max(1e-300);
+        let of_mean = |place: &[usize; 2]| variance(*place) / (photon * mean[*place]).max(1e-300);
         let lively = median(ring.iter().map(of_mean)) >= Some(LIVELY);
-        let is_still = area.len() >= FEW && here.min(there) >= BRIGHT && lively;
+        let is_still = area.len() >= FEW && here.min(there) >= BRIGHT * photon && lively;
         if !is_saturated && !is_hot && (differs || is_still) {
             area.into_iter().for_each(|place| found[place] = true);
         }

@@ -200,7 +200,8 @@ pub(super) fn without_dead_pixels(
 ) -> Result<Scan, IoError> {
     let [number, rows, columns] = scan.shape();
     let mean = scan.mean_frame();
-    let dark = dark(&mean, &valid_somewhere(&scan), number);
+    let photons = &mean / scan.counts_of_photon();
+    let dark = dark(&photons, &valid_somewhere(&scan), number);
     let stuck = stuck(&scan, &mean)?;
     let never = dark.what();
     for (pixels, what, note) in [
