@@ -30,7 +30,7 @@
 //! pictures.
 //!
 //! # Features
-//! The first nine are on by default.
+//! The sciences, `parquet`, `store`, `plots` and `static` are on by default.
 //!
 //! * `jacobi`, `mri`, `ptycho`, `sas`, `series`: the sciences
 //! * `parquet`: Parquet and Arrow files of time series
@@ -41,6 +41,7 @@
 //! * `selftest`: the self-test of the kernels and engines
 //! * `terminal`: progress bars, and Ctrl-C
 //! * `mpi`: several processes compute together
+//! * `cust`: the driver's devices by the crate `cust`, which needs a CUDA toolkit or a patch
 
 pub mod science;
 #[cfg(feature = "selftest")]
