@@ -23,45 +23,28 @@
 //! | [`cuda`], [`gpu`] | `warpstride-cuda` | the driver and its libraries; devices, real or emulated |
 //! | [`ranks`] | `warpstride-ranks` | threads or processes that compute together |
 //!
-//! `science` lists the sciences, `selftest` runs their cases, and `cli` is the program.
-//! `docs/architecture.md` describes the crates.
+//! [`science`] lists the sciences and `selftest` runs their cases. The program `warpstride` is the
+//! crate `warpstride-cli`. `docs/architecture.md` describes the crates.
 //!
 //! The folder `examples/` has whole programs: reconstructions from plain arrays, and results with
 //! pictures.
 //!
 //! # Features
-//! All but `system-hdf5` are on by default.
+//! The sciences, `parquet`, `store`, `plots` and `static` are on by default.
 //!
 //! * `jacobi`, `mri`, `ptycho`, `sas`, `series`: the sciences
 //! * `parquet`: Parquet and Arrow files of time series
 //! * `store`: the store of time series
 //! * `plots`: pictures and HTML reports
-//! * `cli`: the program
-//! * `hdf5`: HDF5 files, by one of the next two
-//! * `static`: the C library is built from source and linked in
-//! * `system-hdf5`: an installed libhdf5 is linked
+//! * `static`: HDF5 files; the C library is built from source and linked in
+//! * `system-hdf5`: HDF5 files; an installed libhdf5 is linked
+//! * `selftest`: the self-test of the kernels and engines
+//! * `terminal`: progress bars, and Ctrl-C
+//! * `mpi`: several processes compute together
+//! * `cust`: the driver's devices by the crate `cust`, which needs a CUDA toolkit or a patch
 
-#![cfg_attr(
-    not(all(
-        feature = "jacobi",
-        feature = "mri",
-        feature = "ptycho",
-        feature = "sas",
-        feature = "series",
-        feature = "hdf5",
-        feature = "plots",
-        feature = "cli"
-    )),
-    allow(
-        dead_code,
-        unused_imports,
-        reason = "a build without some features leaves out who uses these parts"
-    )
-)]
-
-#[cfg(feature = "cli")]
-pub mod cli;
 pub mod science;
+#[cfg(feature = "selftest")]
 pub mod selftest;
 
 pub use warpstride_core::{run, system, text};

@@ -47,7 +47,8 @@ pub fn run<M: Device>(
 }
 
 /// Whether `only` names `science`, or is empty.
-pub(crate) fn includes(only: &[String], science: &str) -> bool {
+#[must_use]
+pub fn includes(only: &[String], science: &str) -> bool {
     only.is_empty() || only.iter().any(|name| name == science)
 }
 

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[pyfunction]
 fn run_program(py: Python<'_>, arguments: Vec<OsString>, executable: Option<PathBuf>) -> u8 {
     detached(py, || {
-        let code = warpstride::cli::run_with(arguments, executable.as_deref());
+        let code = warpstride_cli::run_with(arguments, executable.as_deref());
         // At the end of a program Rust does this by itself; here it is Python that ends.
         if std::io::stdout().flush().is_err() {
             code.max(1)

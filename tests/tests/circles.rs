@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use syn::{Attribute, Expr, Item, Lit, Meta, UseTree, Visibility};
 
 /// The first file of each crate.
-const CRATES: [&str; 21] = [
+const CRATES: [&str; 22] = [
     "host/src/lib.rs",
+    "host/cli/src/lib.rs",
     "host/core/src/lib.rs",
     "host/cuda/src/lib.rs",
     "host/fft/src/lib.rs",

@@ -45,7 +45,7 @@ pub(crate) fn run(folder: &Path, data: &[PathBuf]) -> Result<()> {
         "--no-run",
         "--release",
         "--package",
-        "warpstride",
+        "warpstride-cli",
         "--package",
         "warpstride-cuda",
         "--package",

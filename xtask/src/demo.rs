@@ -13,7 +13,7 @@ use warpstride_build_ptx::process;
 pub(crate) fn program(host: &Host, profile: &str) -> Result<PathBuf> {
     let built = crate::executables::build(
         host.cargo()
-            .args(["build", "--profile", profile, "--package", "warpstride"])
+            .args(["build", "--profile", profile, "--package", "warpstride-cli"])
             .args(["--bin", "warpstride"]),
     )?;
     built

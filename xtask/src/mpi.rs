@@ -36,7 +36,7 @@ pub(crate) fn add_to(command: &mut Command) {
         skip(&format!("found no libclang: {error:#}"));
         return;
     }
-    command.args(["--features", "warpstride/mpi"]);
+    command.args(["--features", "warpstride-cli/mpi"]);
 }
 
 fn skip(why: &str) {

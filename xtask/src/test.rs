@@ -1,6 +1,6 @@
 //! `cargo xtask test`: checks everything that must hold before a change is merged.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Seek};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
 use crate::build_ptx::{self, Assembler, Mode};
+use crate::executables;
 use crate::host::{self, Host};
 use crate::mpi;
 use crate::python;
@@ -32,7 +33,8 @@ pub(crate) enum Step {
     /// Unit, integration and documentation tests; the examples are built. With processes of MPI if
     /// one is installed
     Tests,
-    /// Programs outside the workspace: one calls the library, one has a kernel of its own
+    /// Programs outside the workspace: one calls the library, one a science alone, one has a kernel
+    /// of its own; every crate is packed
     Outside,
     /// The Python package: its tests, examples and types, if there is a Python
     Python,
@@ -115,51 +117,83 @@ fn tests() -> Result<()> {
 /// of the compiler; Clippy's own lints have been checked with all sciences. What is not there (no
 /// CMake, no HDF5) is not looked for.
 fn features() -> Result<()> {
-    for features in ["jacobi,cli", "mri", "ptycho", "sas", "series"] {
+    let sciences = ["jacobi", "mri", "ptycho", "sas", "series"];
+    for (package, feature) in [("warpstride-cli", "jacobi")]
+        .into_iter()
+        .chain(sciences[1..].iter().map(|science| ("warpstride", *science)))
+    {
         process::run(
             host::cargo()
-                .args(["clippy", "--quiet", "--package", "warpstride"])
-                .args(["--no-default-features", "--features", features])
+                .args(["clippy", "--quiet", "--package", package])
+                .args(["--no-default-features", "--features", feature])
                 .args(["--", "-A", "clippy::all", "-D", "warnings"]),
         )
-        .with_context(|| format!("warpstride does not build with only the features {features}"))?;
+        .with_context(|| format!("{package} does not build with only the feature {feature}"))?;
     }
-    let mut sciences = host::cargo();
-    sciences.args(["clippy", "--quiet"]);
-    for science in ["jacobi", "mri", "ptycho", "sas", "series"] {
-        sciences.args(["--package", &format!("warpstride-{science}")]);
+    let mut alone = host::cargo();
+    alone.args(["clippy", "--quiet"]);
+    for science in sciences {
+        alone.args(["--package", &format!("warpstride-{science}")]);
     }
-    process::run(sciences.args(["--", "-A", "clippy::all", "-D", "warnings"]))
+    process::run(alone.args(["--", "-A", "clippy::all", "-D", "warnings"]))
         .context("the sciences do not build without their features")
 }
 
-/// Runs the program that calls the library; tests the one of `docs/your-own-kernels.md`, and builds
-/// its PTX as a user would.
+/// Runs the programs that call the library and one of its crates, tests the one of
+/// `docs/your-own-kernels.md`, and builds its PTX as a user would. They share the workspace's
+/// target folder and profiles, so that packages from crates.io are compiled once.
 fn outside() -> Result<()> {
     let outside = workspace::root().join("tests").join("outside");
-    let in_folder = |mut command: Command| {
-        command.env("CARGO_TARGET_DIR", workspace::target().join("outside"));
-        // The same settings for both, so that what both depend on is compiled once.
-        command.env("CARGO_PROFILE_DEV_DEBUG", "false");
-        command
+    let profiles = workspace::target().join("profiles.toml");
+    fs::write(&profiles, profiles_of_the_workspace()?)?;
+    let cargo = |program: &str, command: &str| {
+        let mut cargo = host::cargo();
+        cargo
+            .current_dir(outside.join(program))
+            .env("CARGO_TARGET_DIR", workspace::target())
+            .arg("--config")
+            .arg(&profiles)
+            .args([command, "--locked"]);
+        cargo
     };
-    let cargo = |program: &str| {
-        let mut command = in_folder(host::cargo());
-        command.current_dir(outside.join(program));
-        command
-    };
-    process::run(cargo("reconstruct").args(["run", "--locked"]))?;
-    process::run(cargo("mandelbrot").args(["test", "--locked", "--workspace"]))?;
-    process::run(cargo("mandelbrot").args(["run", "--locked", "--", "--backend", "emulator"]))?;
+    process::run(&mut cargo("scattering", "run"))?;
+    process::run(&mut cargo("reconstruct", "run"))?;
+    process::run(cargo("mandelbrot", "test").arg("--workspace"))?;
+    process::run(cargo("mandelbrot", "run").args(["--", "--backend", "emulator"]))?;
+    let build_ptx = executables::build(
+        host::cargo().args(["build", "--workspace", "--bin", "warpstride-build-ptx"]),
+    )?;
+    let build_ptx = build_ptx.first().context("cargo built no executable")?;
     let mandelbrot = outside.join("mandelbrot");
-    let mut build_ptx = in_folder(host::cargo());
-    build_ptx
-        .args(["run", "--package", "warpstride-build-ptx", "--"])
-        .args(["--no-ptxas", "--manifest-path"])
-        .arg(mandelbrot.join("kernels").join("Cargo.toml"))
-        .arg("--output")
-        .arg(mandelbrot.join("mandelbrot.ptx"));
-    process::run(&mut build_ptx)
+    process::run(
+        Command::new(&build_ptx.path)
+            .env("CARGO_TARGET_DIR", workspace::target().join("outside"))
+            .args(["--no-ptxas", "--manifest-path"])
+            .arg(mandelbrot.join("kernels").join("Cargo.toml"))
+            .arg("--output")
+            .arg(mandelbrot.join("mandelbrot.ptx")),
+    )?;
+    packages()
+}
+
+/// The profiles of the workspace, as a file of Cargo's configuration.
+fn profiles_of_the_workspace() -> Result<String> {
+    let manifest = fs::read_to_string(workspace::root().join("Cargo.toml"))?;
+    let mut manifest: toml::Table = toml::from_str(&manifest)?;
+    manifest.retain(|name, _| name == "profile");
+    Ok(toml::to_string(&manifest)?)
+}
+
+/// Packs every crate as for a registry: its files are there, and the versions of its dependencies.
+fn packages() -> Result<()> {
+    let mut command = host::cargo();
+    command.args(["package", "--workspace", "--quiet", "--offline"]);
+    command.args(["--no-verify", "--no-metadata", "--exclude-lockfile"]);
+    command.arg("--allow-dirty");
+    for package in ["benches", "python", "tests"] {
+        command.args(["--exclude", &format!("warpstride-{package}")]);
+    }
+    process::run(command.args(["--exclude", "xtask"])).context("a crate cannot be packed")
 }
 
 fn deny() -> Result<()> {

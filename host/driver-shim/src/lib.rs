@@ -1,8 +1,8 @@
 //! Loads the CUDA driver library, `libcuda`, at run time.
 //!
-//! `cust_raw` declares the functions of the driver but does not define them. This crate defines
-//! each of these symbols as a jump through a table, so that one binary links and starts with and
-//! without a driver. Until [`load`] has filled the table, every function returns
+//! The CUDA layer and `cust_raw` declare the functions of the driver but do not define them. This
+//! crate defines each of these symbols as a jump through a table, so that one binary links and
+//! starts with and without a driver. Until [`load`] has filled the table, every function returns
 //! `CUDA_ERROR_NO_DEVICE` (100); afterwards, a function that the driver lacks returns
 //! `CUDA_ERROR_NOT_FOUND` (500).
 

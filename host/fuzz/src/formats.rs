@@ -203,10 +203,10 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
                 .collect()
         }
         "hdf5_structure" => [
-            &include_bytes!("../../tests/data/linked/links.h5")[..],
-            include_bytes!("../../tests/data/linked/latest.h5"),
-            include_bytes!("../../tests/data/linked/virtual.h5"),
-            include_bytes!("../../tests/data/linked/master.h5"),
+            &include_bytes!("../../files/tests/data/linked/links.h5")[..],
+            include_bytes!("../../files/tests/data/linked/latest.h5"),
+            include_bytes!("../../files/tests/data/linked/virtual.h5"),
+            include_bytes!("../../files/tests/data/linked/master.h5"),
         ]
         .map(<[u8]>::to_vec)
         .to_vec(),

@@ -57,7 +57,7 @@ impl Package {
     /// Asks cargo about the package of the `Cargo.toml` at `manifest`.
     ///
     /// # Errors
-    /// A file that cargo cannot read, or a package without a `cdylib`.
+    /// A file that cargo cannot read, or a package without a library.
     pub fn read(compiler: &DeviceCompiler, manifest: &Path) -> Result<Self> {
         let manifest = manifest
             .canonicalize()
@@ -103,11 +103,11 @@ impl Package {
             .flatten()
             .find(|target| {
                 let types = target["crate_types"].as_array();
-                types.is_some_and(|types| types.iter().any(|name| name == "cdylib"))
+                types.is_some_and(|types| types.iter().any(|name| name == "lib"))
             })
             .with_context(|| {
                 format!(
-                    "{}: expected a library with crate-type = [\"lib\", \"cdylib\"]",
+                    "{}: expected a package with a library",
                     manifest.display()
                 )
             })?;
@@ -385,7 +385,7 @@ mod tests {
         "packages": [{
             "name": "my-kernels",
             "manifest_path": "/w/my-kernels/Cargo.toml",
-            "targets": [{"name": "my-kernels", "crate_types": ["lib", "cdylib"]}],
+            "targets": [{"name": "my-kernels", "crate_types": ["lib"]}],
             "features": {}
         }],
         "workspace_root": "/w",
@@ -401,10 +401,10 @@ mod tests {
     }
 
     #[test]
-    fn a_package_must_be_a_cdylib() {
-        let lib = METADATA.replace("\"lib\", \"cdylib\"", "\"lib\"");
-        let error = Package::parse(&lib, Path::new("/w/my-kernels/Cargo.toml")).unwrap_err();
-        assert!(error.to_string().contains("crate-type"), "{error}");
+    fn a_package_must_have_a_library() {
+        let program = METADATA.replace("\"lib\"", "\"bin\"");
+        let error = Package::parse(&program, Path::new("/w/my-kernels/Cargo.toml")).unwrap_err();
+        assert!(error.to_string().contains("library"), "{error}");
         assert!(Package::parse(METADATA, Path::new("/w/Cargo.toml")).is_err());
     }
 }

@@ -18,7 +18,7 @@ use warpstride_build_ptx::{
 #[derive(Debug, Parser)]
 #[command(name = "warpstride-build-ptx", version)]
 struct Cli {
-    /// Cargo.toml of the crate; its library needs crate-type = ["lib", "cdylib"]
+    /// Cargo.toml of the crate, which has a library
     #[arg(long, default_value = "Cargo.toml")]
     manifest_path: PathBuf,
     /// The PTX file to write

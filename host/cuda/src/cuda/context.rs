@@ -5,13 +5,12 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use cust::device::Device;
-
 use super::deferred_free;
 use super::deferred_free::Owner;
-use super::error::{CudaError, Result, check, from_cust};
+use super::error::{CudaError, Result, check};
 use super::ffi::driver;
 use super::lock::lock;
+use super::primary::{self, Device, PrimaryContext};
 use super::registry::Registry;
 
 static CONTEXTS: Registry<Context> = Registry::new();
@@ -36,7 +35,7 @@ pub struct MemoryInfo {
 ///
 /// Each device has at most one `Context` at a time; streams, buffers and modules keep it alive.
 pub struct Context {
-    primary: ManuallyDrop<cust::context::Context>,
+    primary: ManuallyDrop<PrimaryContext>,
     device: Device,
     ordinal: usize,
     /// Contexts whose memory the work of this one accesses directly.
@@ -72,14 +71,14 @@ pub(crate) fn init() -> Result<()> {
     warpstride_driver_shim::load().map_err(|error| CudaError::NoDriver {
         reason: error.to_string(),
     })?;
-    // SAFETY: no arguments but flags, of which none exist. Called before cust's own call so that
-    // error codes newer than its bindings keep their number.
+    // SAFETY: no arguments but flags, of which none exist. Called before cust's own call, if there
+    // is one, so that error codes newer than its bindings keep their number.
     let answer = unsafe { driver::cuInit(0) };
     match answer {
         warpstride_driver_shim::NO_DEVICE => Err(CudaError::NoDevice),
         code => {
             check(code, "cuInit")?;
-            cust::init(cust::CudaFlags::empty()).map_err(|e| from_cust(e, "cuInit"))
+            primary::init()
         }
     }
 }
@@ -89,7 +88,7 @@ pub(crate) fn init() -> Result<()> {
 /// # Errors
 /// [`CudaError::NoDevice`], or an error of the driver.
 pub(crate) fn device_count() -> Result<usize> {
-    match Device::num_devices().map_err(|e| from_cust(e, "cuDeviceGetCount"))? {
+    match Device::count()? {
         0 => Err(CudaError::NoDevice),
         count => Ok(count as usize),
     }
@@ -109,7 +108,7 @@ pub(crate) fn device(ordinal: usize) -> Result<Device> {
         return Err(missing);
     }
     let number = u32::try_from(ordinal).map_err(|_| missing)?;
-    Device::get_device(number).map_err(|e| from_cust(e, "cuDeviceGet"))
+    Device::with_ordinal(number)
 }
 
 impl Context {
@@ -122,10 +121,8 @@ impl Context {
         init()?;
         let device = device(ordinal)?;
         CONTEXTS.get_or_create(ordinal, || {
-            let primary = cust::context::Context::new(device)
-                .map_err(|e| from_cust(e, "cuDevicePrimaryCtxRetain"))?;
             Ok(Self {
-                primary: ManuallyDrop::new(primary),
+                primary: ManuallyDrop::new(PrimaryContext::new(device)?),
                 device,
                 ordinal,
                 accessible: Mutex::default(),
@@ -158,7 +155,7 @@ impl Context {
     }
 
     pub(crate) fn raw(&self) -> driver::Handle {
-        self.primary.as_raw().cast()
+        self.primary.raw()
     }
 
     /// Makes this the calling thread's current context. Every function of the CUDA layer does this

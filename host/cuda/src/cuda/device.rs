@@ -1,15 +1,12 @@
 //! The devices of this machine and their properties.
 
-use cust::device::{Device, DeviceAttribute};
 use serde::Serialize;
 
 use super::context::{Context, MemoryInfo, device, device_count, init};
-use super::error::{CudaError, Result, check, from_cust};
+use super::error::{CudaError, Result, check};
 use super::ffi::driver;
 use super::peer;
-
-/// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`, not in cust's list.
-const SHARED_PER_BLOCK_OPTIN: u32 = 97;
+use super::primary::Device;
 
 /// The properties of a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -107,32 +104,26 @@ fn describe(ordinal: usize, devices: &[Device]) -> Result<DeviceInfo> {
         .collect::<Result<Vec<_>>>()?;
     Ok(DeviceInfo {
         ordinal,
-        name: this.name().map_err(|e| from_cust(e, "cuDeviceGetName"))?,
+        name: this.name()?,
         memory_bytes: total,
         memory_free_bytes: free,
         multiprocessors: limits.multiprocessors,
         compute_capability: limits.compute_capability,
-        threads_per_block: number(this, DeviceAttribute::MaxThreadsPerBlock)?,
+        threads_per_block: number(this, driver::DEVICE_THREADS_PER_BLOCK)?,
         shared_per_block_bytes: limits.shared_per_block,
-        l2_cache_bytes: number(this, DeviceAttribute::L2CacheSize)? as usize,
+        l2_cache_bytes: number(this, driver::DEVICE_L2_CACHE_BYTES)? as usize,
         driver_version: driver_version()?,
         peers,
     })
 }
 
 pub(crate) fn limits(device: Device) -> Result<Limits> {
-    let major = number(device, DeviceAttribute::ComputeCapabilityMajor)?;
-    let minor = number(device, DeviceAttribute::ComputeCapabilityMinor)?;
-    let mut shared = 0;
-    // SAFETY: the address is of a live variable; the device came from the driver.
-    let answer = unsafe {
-        driver::cuDeviceGetAttribute(&raw mut shared, SHARED_PER_BLOCK_OPTIN, device.as_raw())
-    };
-    check(answer, "cuDeviceGetAttribute")?;
+    let major = number(device, driver::DEVICE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = number(device, driver::DEVICE_COMPUTE_CAPABILITY_MINOR)?;
     Ok(Limits {
-        multiprocessors: number(device, DeviceAttribute::MultiprocessorCount)?,
+        multiprocessors: number(device, driver::DEVICE_MULTIPROCESSORS)?,
         compute_capability: 10 * major + minor,
-        shared_per_block: usize::try_from(shared).unwrap_or(0),
+        shared_per_block: number(device, driver::DEVICE_SHARED_PER_BLOCK)? as usize,
     })
 }
 
@@ -145,10 +136,12 @@ pub(crate) fn driver_version() -> Result<i32> {
     Ok(version)
 }
 
-fn number(device: Device, attribute: DeviceAttribute) -> Result<u32> {
-    let value = device
-        .get_attribute(attribute)
-        .map_err(|e| from_cust(e, "cuDeviceGetAttribute"))?;
+fn number(device: Device, attribute: u32) -> Result<u32> {
+    let mut value = 0;
+    // SAFETY: the address is of a live variable; the device came from the driver.
+    let answer =
+        unsafe { driver::cuDeviceGetAttribute(&raw mut value, attribute, device.as_raw()) };
+    check(answer, "cuDeviceGetAttribute")?;
     Ok(u32::try_from(value).unwrap_or(0))
 }
 

@@ -265,11 +265,6 @@ pub(crate) fn check(code: u32, call: &'static str) -> Result<()> {
     }
 }
 
-/// The same for an error of `cust`, whose enum has the driver's codes.
-pub(crate) fn from_cust(error: cust::error::CudaError, call: &'static str) -> CudaError {
-    CudaError::from_code(error as u32, call)
-}
-
 fn driver_text(
     code: u32,
     function: unsafe extern "C" fn(u32, *mut *const c_char) -> u32,

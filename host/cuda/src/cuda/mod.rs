@@ -3,10 +3,11 @@
 //! All calls of the CUDA driver and its libraries are in this module, and with them all `unsafe` of
 //! the host. Other modules see a device address only as a typed launch argument.
 //!
-//! Initialisation, devices and primary contexts come from `cust` 0.3.2. The other functions are
-//! declared again in [`ffi`], for two reasons: `cust_raw` types the driver's code as a Rust enum,
-//! so a code newer than the bindings would be undefined behaviour, and `cust` maps many codes to
-//! `UnknownError`.
+//! With the feature `cust`, initialisation, devices and primary contexts come from `cust` 0.3.2, and
+//! otherwise from the driver itself: `cust` cannot be built without a CUDA toolkit, unless a patch
+//! replaces a crate that it depends on. The other functions are declared in [`ffi`], for two more
+//! reasons: `cust_raw` types the driver's code as a Rust enum, so a code newer than the bindings
+//! would be undefined behaviour, and `cust` maps many codes to `UnknownError`.
 //!
 //! # Why the safe functions are sound
 //! * Memory is freed only when its context is idle: dropping a [`DeviceBuffer`] or a
@@ -60,6 +61,11 @@ mod peer_gather;
 mod peers;
 mod pinned;
 mod pinned_pieces;
+#[cfg(not(feature = "cust"))]
+mod primary;
+#[cfg(feature = "cust")]
+#[path = "primary_by_cust.rs"]
+mod primary;
 mod read_back;
 mod registry;
 mod staging;

@@ -3,7 +3,7 @@
 use super::*;
 
 fn data(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/linked");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/linked");
     std::fs::read(folder.join(name)).unwrap()
 }
 

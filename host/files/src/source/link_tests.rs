@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../tests/data/linked")
+        .join("tests/data/linked")
         .join(name)
 }
 

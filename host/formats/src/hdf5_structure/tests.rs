@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../tests/data/linked")
+        .join("../files/tests/data/linked")
         .join(name)
 }
 

@@ -19,6 +19,19 @@ pub(crate) const PEER_ACCESS_ALREADY_ENABLED: u32 = 704;
 /// `CUDA_ERROR_TOO_MANY_PEERS`
 pub(crate) const TOO_MANY_PEERS: u32 = 711;
 
+/// `CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK`
+pub(crate) const DEVICE_THREADS_PER_BLOCK: c_uint = 1;
+/// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`
+pub(crate) const DEVICE_MULTIPROCESSORS: c_uint = 16;
+/// `CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE`
+pub(crate) const DEVICE_L2_CACHE_BYTES: c_uint = 38;
+/// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR`
+pub(crate) const DEVICE_COMPUTE_CAPABILITY_MAJOR: c_uint = 75;
+/// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR`
+pub(crate) const DEVICE_COMPUTE_CAPABILITY_MINOR: c_uint = 76;
+/// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`
+pub(crate) const DEVICE_SHARED_PER_BLOCK: c_uint = 97;
+
 /// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE`
 pub(crate) const POINTER_MEMORY_TYPE: c_uint = 2;
 /// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`
@@ -109,6 +122,16 @@ unsafe extern "C" {
     pub(crate) fn cuGetErrorString(code: u32, text: *mut *const c_char) -> u32;
     pub(crate) fn cuInit(flags: c_uint) -> u32;
     pub(crate) fn cuDriverGetVersion(version: *mut c_int) -> u32;
+    #[cfg(not(feature = "cust"))]
+    pub(crate) fn cuDeviceGet(device: *mut c_int, ordinal: c_int) -> u32;
+    #[cfg(not(feature = "cust"))]
+    pub(crate) fn cuDeviceGetCount(count: *mut c_int) -> u32;
+    #[cfg(not(feature = "cust"))]
+    pub(crate) fn cuDeviceGetName(name: *mut c_char, bytes: c_int, device: c_int) -> u32;
+    #[cfg(not(feature = "cust"))]
+    pub(crate) fn cuDevicePrimaryCtxRetain(context: *mut Handle, device: c_int) -> u32;
+    #[cfg(not(feature = "cust"))]
+    pub(crate) fn cuDevicePrimaryCtxRelease_v2(device: c_int) -> u32;
     pub(crate) fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_uint, device: c_int) -> u32;
     pub(crate) fn cuDeviceGetUuid(uuid: *mut [u8; 16], device: c_int) -> u32;
     pub(crate) fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int) -> u32;

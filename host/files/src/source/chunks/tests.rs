@@ -7,7 +7,7 @@ use super::*;
 /// hdf5plugin wrote, whole and in part.
 #[test]
 fn filtered_numbers_are_those_of_the_plain_datasets() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/filtered.h5");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/filtered.h5");
     let source = Source::open(&path, warpstride_core::system::Memory::available()).unwrap();
     let names = source.members("/plain").unwrap().unwrap();
     assert_eq!(names.len(), 12);
@@ -76,7 +76,7 @@ fn numbers_with_the_filters_of_hdf5_are_those_that_hdf5_reads() {
 
 #[test]
 fn damaged_chunks_and_small_memories_are_refused() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/filtered.h5");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/filtered.h5");
     let bytes = std::fs::read(path).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("damaged.h5");

@@ -7,10 +7,10 @@ use crate::data::Geometry;
 use ndarray::{Array, arr1};
 use std::path::PathBuf;
 
-/// A file of `tests/data` that `write_nexus.py` wrote, as a copy that `change` changes.
+/// A file of `host/files/tests/data` that `write_nexus.py` wrote, as a copy that `change` changes.
 fn changed(folder: &Path, name: &str, change: impl FnOnce(&hdf5_metno::File)) -> PathBuf {
     let from = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
-        .join("tests/data")
+        .join("files/tests/data")
         .join(name);
     let to = folder.join(name);
     std::fs::copy(from, &to).unwrap();

@@ -34,7 +34,7 @@ fn open(path: &Path) -> Source {
 }
 
 fn small() -> PathBuf {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join("tests/data/linked/master.h5")
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join("files/tests/data/linked/master.h5")
 }
 
 /// The sums are those of h5py with hdf5plugin.

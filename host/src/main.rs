@@ -1,5 +1,0 @@
-//! The `warpstride` program: [`warpstride::cli`] is all of it.
-
-fn main() -> std::process::ExitCode {
-    warpstride::cli::run()
-}
