@@ -129,6 +129,16 @@ impl GroupRequest {
         }
     }
 
+    /// The request for the first of its devices alone.
+    pub(crate) fn one(&self) -> Self {
+        let number = Devices::Number(self.first());
+        let on_gpu = self.devices.is_some() && self.backend != BackendName::Emulator;
+        Self {
+            backend: self.backend,
+            devices: on_gpu.then_some(number),
+        }
+    }
+
     /// Whether no devices were asked for.
     pub(crate) fn is_default(&self) -> bool {
         self.devices.is_none()

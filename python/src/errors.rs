@@ -15,6 +15,7 @@ use warpstride::run::{MemoryRequestError, OpenError, OutOfMemory, RequestError};
 use warpstride::sas::SasError;
 use warpstride::selftest::{EngineCaseError, SelftestError};
 use warpstride::series::SeriesError;
+use warpstride::system::ScratchError;
 
 create_exception!(
     warpstride,
@@ -237,6 +238,13 @@ impl From<MemoryRequestError> for Failure {
             MemoryRequestError::Memory(error) => (*error).into(),
             MemoryRequestError::Gpu(error) => error.into(),
         }
+    }
+}
+
+/// A temporary file that cannot be used.
+impl From<ScratchError> for Failure {
+    fn from(error: ScratchError) -> Self {
+        Self::File(error.to_string())
     }
 }
 

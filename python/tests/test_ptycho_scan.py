@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -283,3 +284,39 @@ def test_slices_variations_and_backgrounds_are_in_the_result(folder):
     assert shapes.shape == (2, 32, 32) and coefficients.shape == (14, 2)
     dark = ws.ptycho.reconstruct(scan, recipe={"detector": {"background": 3.0}}, **few)
     assert dark.background.shape == (32, 32) and (dark.background == 3).all()
+
+
+def test_the_automatic_recipe_is_that_of_the_command(folder, tmp_path):
+    program("simulate", tmp_path / "s.cxi", "--frame", 32, "--positions", 40)
+    decided = ["--set", "positions.refine=[]", "--set", "fit_frame_scales=false", "--probe-modes", 1]
+    program("reconstruct", tmp_path / "s.cxi", "-o", tmp_path / "r.h5", "--backend", "cpu", "--no-pictures", *decided)
+    scan = ws.ptycho.read_scan(tmp_path / "s.cxi")
+    named = {"positions": {"refine": []}, "fit_frame_scales": False}
+    with ws.ptycho.Reconstruction(scan, engines="auto", probe_modes=1, recipe=named, backend="cpu") as run:
+        assert any("automatic recipe" in note and "trials of 40 frames" in note for note in run.notes), run.notes
+        run.run()
+        found = run.result()
+    same(found, ws.ptycho.read(tmp_path / "r.h5"))
+    with pytest.raises(ws.DataError, match="free_pixels"):
+        ws.ptycho.reconstruct(scan, engines="auto", recipe={"free_pixels": 0.0}, backend="cpu")
+    with pytest.raises(ws.DataError, match="beside start"):
+        ws.ptycho.reconstruct(scan, engines="auto", start=found, backend="cpu")
+
+
+def test_doubtful_scans_are_warned_of(folder):
+    scan = ws.ptycho.simulate(frame=32, positions=40)
+    frames, arguments = scan.frames.copy(), {name: value for name, value in scan.arguments.items() if name != "frames"}
+    options = {**arguments, "engines": ws.ptycho.DM(2), "backend": "cpu"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with ws.ptycho.Reconstruction(frames, **options) as run:
+            assert run.problems == []
+    frames[[5, 20]] = 0
+    frames[[5, 20], 3, 4] = 1
+    frames[:, 14, :] = 0
+    with pytest.warns(UserWarning) as found:
+        with ws.ptycho.Reconstruction(frames, **options) as run:
+            problems = run.problems
+    assert [str(warning.message) for warning in found] == problems
+    assert any("2 frames (5,20) without beam" in text and text.endswith("used; leave them out, or mask them") for text in problems), problems
+    assert any("pixels never count (row 14" in text for text in problems), problems

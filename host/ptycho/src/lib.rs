@@ -64,14 +64,13 @@ pub use automatic::orientation::{
     TwinDecision, is_own_twin,
 };
 pub use automatic::recipe::{
-    AutomaticRecipe, AutomaticSearch, Decided, MOST_ITERATIONS, MOST_TRIALS,
-    Trial as AutomaticTrial, TrialData, Tried, reasons, suit_engines, template, untried_engines,
-    work,
+    AutomaticRecipe, Decided, Tried, suit_engines, template, template_of, untried_engines,
 };
 pub use automatic::rotation::{
     CentreField, CentreRotation, Rotation, RotationDecision, RotationSearch, RotationTrial,
     RotationTwin,
 };
+pub use automatic::trials::{Chosen, TrialHost, choose_recipe, planned_trials};
 pub use checks::bad_frames::BadFrames;
 pub use checks::diagnosis::{Diagnosis, diagnose, diagnose_frames, masked_pixels};
 pub use checks::scan::{ScanChecks, check_scan};

@@ -5,7 +5,7 @@ use crate::wording::verbatim;
 use pyo3::prelude::*;
 use std::path::Path;
 use warpstride::ptycho::data::Propagation;
-use warpstride::ptycho::{ReadOptions, Recipe, RecipeError};
+use warpstride::ptycho::{Decided, ReadOptions, Recipe, RecipeError, suit_engines, template_of};
 
 /// Largest recipe file that is read, bytes.
 const MAX_RECIPE_BYTES: u64 = 1 << 20;
@@ -30,7 +30,28 @@ fn of_table(table: &toml::Table) -> Result<Recipe, Failure> {
 /// The recipe of a JSON document: the tables and options of a recipe file, without the table
 /// `data`, which is `read` for a scan from a file.
 pub(super) fn recipe(json: &str, read: Option<&ReadOptions>) -> Result<Recipe, Failure> {
-    let mut recipe = of_table(&table(json)?)?;
+    checked(of_table(&table(json)?)?, read)
+}
+
+/// The recipe from which trials start, of such a document, and what that decides.
+pub(super) fn automatic(
+    json: &str,
+    read: Option<&ReadOptions>,
+) -> Result<(Recipe, Decided), Failure> {
+    let table = table(json)?;
+    let given = of_table(&table)?;
+    if table.contains_key("free_pixels") && given.free_pixels == 0.0 {
+        return Err(Failure::data(
+            "engines: expected free pixels, by which \"auto\" chooses, found a share of 0 (free_pixels)",
+        ));
+    }
+    let (mut recipe, decided) = template_of(given, &table);
+    suit_engines(&mut recipe);
+    Ok((checked(recipe, read)?, decided))
+}
+
+/// The recipe with the table `data`.
+fn checked(mut recipe: Recipe, read: Option<&ReadOptions>) -> Result<Recipe, Failure> {
     if recipe.data != ReadOptions::default() {
         return Err(Failure::data(
             "recipe: expected no table data, which says how files are read, as the frames are given as an array or a scan",

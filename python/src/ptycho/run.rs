@@ -1,6 +1,6 @@
 //! A reconstruction as it runs: a thread with the engine.
 
-use super::recipe::{propagation, recipe};
+use super::recipe::{automatic, propagation, recipe};
 use super::result::{PtychoResult, complex_array};
 use super::running::{Begin, Input, Running};
 use super::scan::PtychoScan;
@@ -24,6 +24,7 @@ use warpstride::ptycho::data::{Frames, Geometry, HistoryEntry, Mask, Scan};
 use warpstride::ptycho::{
     Precision, Recipe, SavedRun, ScaleSpread, StartObject, fingerprint, result,
 };
+use warpstride::run::Interrupt;
 
 /// A mask (row, column) or (frame, row, column), `true` where pixels are valid.
 fn mask(mask: &PyReadonlyArrayDyn<'_, bool>) -> Result<Mask, Failure> {
@@ -77,6 +78,15 @@ pub(super) struct PtychoRun {
     device: usize,
     setup: String,
     notes: Vec<String>,
+    problems: Vec<String>,
+}
+
+/// Warns of each sentence where Python called the package.
+fn warn(py: Python<'_>, sentences: &[String]) -> PyResult<()> {
+    sentences.iter().try_for_each(|text| {
+        let text = CString::new(text.as_str())?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 3)
+    })
 }
 
 /// Where waves go, and where the run begins.
@@ -93,6 +103,8 @@ pub(super) struct Options<'py> {
     /// A checkpoint, whose recipe is used.
     resume: Option<PathBuf>,
     recipe: String,
+    /// Whether trials choose the engines and what else the recipe does not name.
+    automatic: bool,
     backend: String,
     device: Option<usize>,
     devices: Option<Devices>,
@@ -182,9 +194,17 @@ impl PtychoRun {
             }
         };
         let scan = frames.cast::<PtychoScan>().ok().map(Bound::get);
-        let recipe = match &saved {
-            None => recipe(&options.recipe, scan.map(PtychoScan::options))?,
-            Some((_, saved)) => Recipe::from_toml(&saved.recipe).map_err(Failure::data)?,
+        let read = scan.map(PtychoScan::options);
+        let (recipe, decided) = match &saved {
+            None if options.automatic => {
+                let (recipe, decided) = automatic(&options.recipe, read)?;
+                (recipe, Some(decided))
+            }
+            None => (recipe(&options.recipe, read)?, None),
+            Some((_, saved)) => {
+                let recipe = Recipe::from_toml(&saved.recipe).map_err(Failure::data)?;
+                (recipe, None)
+            }
         };
         let double = recipe.precision == Precision::F64;
         let request = match &options.on_gpu {
@@ -239,20 +259,34 @@ impl PtychoRun {
             }),
             magnitudes,
         };
+        let of_arrays = given.is_err();
+        let interrupt = Interrupt::new();
+        let requested = interrupt.clone();
         let worker = Worker::start(py, move || {
             let scan = given.or_else(Arrays::into_scan)?;
-            let input = Input {
+            let mut input = Input {
                 scan,
                 source,
+                of_arrays,
                 recipe,
+                trials: None,
             };
+            if let Some(decided) = decided {
+                input.choose(decided, &request, &requested)?;
+            }
             Running::new(input, &request, begin)
-        })?;
-        let (setup, notes) = worker.call(py, |running, _| {
+        });
+        // Trials that nobody waits for end.
+        let worker = worker.inspect_err(|_| interrupt.request())?;
+        let (setup, notes, problems) = worker.call(py, |running, _| {
             let setup = running.group.first().engine().setup().to_string();
-            Ok((setup, std::mem::take(&mut running.notes)))
+            let notes = std::mem::take(&mut running.notes);
+            Ok((setup, notes, std::mem::take(&mut running.problems)))
         })?;
+        let problems = all_in_python(problems);
+        warn(py, &problems)?;
         Ok(Self {
+            problems,
             worker,
             double,
             device,
@@ -278,7 +312,7 @@ impl PtychoRun {
                 backend: run.engine().setup().backend.to_owned(),
                 fingerprint: fingerprint(&of.scan).map_err(Failure::data)?,
                 recipe: of.origin.recipe.clone(),
-                trials: String::new(),
+                trials: of.origin.trials.clone(),
                 progress: run.progress().clone(),
                 state,
             };
@@ -296,6 +330,12 @@ impl PtychoRun {
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.notes.clone()
+    }
+
+    /// Doubtful properties of the scan.
+    #[getter]
+    fn problems(&self) -> Vec<String> {
+        self.problems.clone()
     }
 
     /// Does an iteration, waits for it and returns its metrics; `None` once the run is finished.
@@ -395,10 +435,7 @@ impl PtychoRun {
             let scales = scales.map(|scales| scales.of_frames(&running.shared.scan));
             Ok((found, scales.and_then(|scales| scales.problem())))
         })?;
-        for text in all_in_python(problem) {
-            let text = CString::new(text)?;
-            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
-        }
+        warn(py, &all_in_python(problem))?;
         Ok(PtychoResult::new(found))
     }
 

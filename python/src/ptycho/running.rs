@@ -11,12 +11,15 @@ use warpstride::ptycho::cpu::on_cpu;
 use warpstride::ptycho::cuda::{
     GroupMember, kernels_for, on_cuda, on_cuda_with_magnitudes, on_emulator,
 };
-use warpstride::ptycho::data::{HistoryEntry, Reconstruction, Scan};
+use warpstride::ptycho::data::{HistoryEntry, PixelPositions, Reconstruction, Scan};
+use warpstride::ptycho::io::scan::used_faults;
 use warpstride::ptycho::{
-    Engine, MemoryRequest, Origin, Precision, ProbeSource, Problem, Ranks, Recipe, Reconstructor,
-    SavedRun, StartObject, StreamPlan, UpdateVersion, free_memory, memory_estimate,
+    AutomaticRecipe, Chosen, Decided, Engine, MemoryRequest, Origin, Precision, ProbeSource,
+    Problem, ProblemError, Ranks, Recipe, Reconstructor, SavedRun, StartObject, StreamPlan,
+    TrialHost, UpdateVersion, choose_recipe, detector_problems, diagnose, free_memory,
+    memory_estimate,
 };
-use warpstride::run::BackendKind;
+use warpstride::run::{BackendKind, EngineChoice, Interrupt};
 use warpstride::system::Memory;
 
 /// What does not fit, for messages.
@@ -35,6 +38,8 @@ pub(super) struct Running {
     pub(super) group: Group,
     pub(super) shared: Arc<Shared>,
     pub(super) notes: Vec<String>,
+    /// Doubtful properties of the scan, which are not looked for in frames on a GPU.
+    pub(super) problems: Vec<String>,
 }
 
 /// From where a run goes on, or begins.
@@ -55,7 +60,83 @@ pub(super) struct Input {
     pub(super) scan: Arc<Scan>,
     /// The scan's file, or what takes its place.
     pub(super) source: String,
+    /// Whether the scan was given as arrays, which are used as they are.
+    pub(super) of_arrays: bool,
     pub(super) recipe: Recipe,
+    /// How trials have chosen the recipe, if they have.
+    pub(super) trials: Option<AutomaticRecipe>,
+}
+
+impl Input {
+    /// Chooses the recipe by trials, which start from it.
+    pub(super) fn choose(
+        &mut self,
+        decided: Decided,
+        request: &GroupRequest,
+        interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
+        let host = Trials {
+            request: request.one(),
+            host: with_counts(Memory::available(), &self.scan),
+        };
+        let scan = (&*self.scan, &*self.source);
+        match choose_recipe(&host, scan, (&self.recipe, decided), interrupt)? {
+            Chosen::Recipe(recipe, trials) => {
+                recipe.check().map_err(Failure::data)?;
+                (self.recipe, self.trials) = (*recipe, Some(trials));
+                Ok(())
+            }
+            // The signal is raised in the place of this.
+            Chosen::Interrupted(kept) => Err(Failure::Data(format!("interrupted: {kept}"))),
+        }
+    }
+}
+
+/// Trials on one device.
+struct Trials {
+    request: GroupRequest,
+    /// The host's memory, with that of the counts.
+    host: Memory,
+}
+
+impl TrialHost for Trials {
+    type Error = Failure;
+
+    fn engine(
+        &self,
+        scan: &Scan,
+        problem: &Problem,
+        recipe: &Recipe,
+    ) -> Result<Box<dyn Engine>, Failure> {
+        match engine_of(&self.request, (scan, problem, recipe), self.host, None)?.engine {
+            Engines::One(engine) => Ok(engine),
+            Engines::Several(_) => Err(Failure::Internal("trials on several devices".to_owned())),
+        }
+    }
+
+    fn fits_cpu(&self, scan: &Scan, recipe: &Recipe) -> Result<(), Failure> {
+        let [_, rows, columns] = scan.shape();
+        let positions = PixelPositions::new(
+            scan.positions(),
+            scan.object_pixel(),
+            [rows, columns],
+            recipe.margin(),
+        );
+        let positions = positions.map_err(Failure::data)?;
+        let needed = needed(scan, recipe.probe_modes, positions.object_shape, recipe);
+        Ok(needed.check(&BackendKind::Cpu, self.host, &Ranks::alone())?)
+    }
+
+    fn why_without(&self, error: Failure) -> Result<String, Failure> {
+        match error {
+            Failure::Memory(why) => Ok(why),
+            other => Err(other),
+        }
+    }
+
+    fn refused(&self, error: &ProblemError) -> Failure {
+        Failure::data(error)
+    }
 }
 
 /// An engine, or what several are made of in their threads.
@@ -65,13 +146,13 @@ enum Engines {
 }
 
 /// The memory that a run needs.
-fn needed(scan: &Scan, problem: &Problem, recipe: &Recipe) -> MemoryRequest {
+fn needed(scan: &Scan, modes: usize, object_shape: [usize; 2], recipe: &Recipe) -> MemoryRequest {
     let [frames, rows, columns] = scan.shape();
     let mut recipe = recipe.clone();
     recipe.data.near_field = Some(scan.geometry().is_near_field());
     MemoryRequest {
-        shape: [frames, problem.shape()[1], rows, columns],
-        object_shape: problem.positions.object_shape,
+        shape: [frames, modes, rows, columns],
+        object_shape,
         recipe,
         device_memory: None,
         exchanged: 0,
@@ -153,6 +234,30 @@ fn engines(
     })
 }
 
+/// Makes the engine, or prepares those of several devices, on the back end that is asked for.
+fn engine_of(
+    request: &GroupRequest,
+    (scan, problem, recipe): (&Scan, &Problem, &Recipe),
+    host: Memory,
+    mut ready: Option<Magnitudes>,
+) -> Result<EngineChoice<Engines>, Failure> {
+    let double = recipe.precision == Precision::F64;
+    let cpu_only = double.then_some("the GPU back end computes in f32 only");
+    let [frames, modes, rows, columns] = problem.shape();
+    let backend = open(request, cpu_only, || kernels_for(recipe, [rows, columns]))?;
+    check_division(backend.kind(), frames)?;
+    let alone = Ranks::alone();
+    let needed = needed(scan, modes, problem.positions.object_shape, recipe);
+    let backend = backend.checked(|kind| match (kind, &ready) {
+        (BackendKind::Cuda(devices), Some(ready)) => check_beside(devices, &needed, ready),
+        _ => Ok(needed.check(kind, host, &alone)?),
+    })?;
+    let check_cpu = || Ok(needed.check(&BackendKind::Cpu, host, &alone)?);
+    backend.engine(check_cpu, |kind| {
+        engines(kind, problem, &needed, host, ready.take())
+    })
+}
+
 /// Checks that a run fits on the GPU whose memory holds its √counts.
 fn check_beside(
     devices: &[CudaDevice],
@@ -187,14 +292,11 @@ impl Running {
         let Input {
             scan,
             source,
+            of_arrays,
             recipe,
+            trials,
         } = input;
         let host = with_counts(Memory::available(), &scan);
-        let double = recipe.precision == Precision::F64;
-        let cpu_only = double.then_some("the GPU back end computes in f32 only");
-        let [frames, rows, columns] = scan.shape();
-        let backend = open(request, cpu_only, || kernels_for(&recipe, [rows, columns]))?;
-        check_division(backend.kind(), frames)?;
         if let Some((path, saved)) = &begin.saved {
             let checked = saved.check_scan(path, &scan);
             checked.map_err(|why| Failure::of_file(path, &why))?;
@@ -222,22 +324,15 @@ impl Running {
                 Failure::Data(format!("start_object: {text}"))
             })?;
         }
-        let (alone, needed) = (Ranks::alone(), needed(&scan, &problem, &recipe));
-        let mut ready = begin.magnitudes;
-        let backend = backend.checked(|kind| match (kind, &ready) {
-            (BackendKind::Cuda(devices), Some(ready)) => check_beside(devices, &needed, ready),
-            _ => Ok(needed.check(kind, host, &alone)?),
-        })?;
-        let check_cpu = || Ok(needed.check(&BackendKind::Cpu, host, &alone)?);
-        let chosen = backend.engine(check_cpu, |kind| {
-            engines(kind, &problem, &needed, host, ready.take())
-        })?;
+        let of_run = (&*scan, &problem, &recipe);
+        let chosen = engine_of(request, of_run, host, begin.magnitudes)?;
         let mut notes: Vec<String> = chosen.note.into_iter().collect();
+        notes.extend(trials.iter().flat_map(AutomaticRecipe::sentences));
         notes.extend(problem.notes.iter().cloned());
         let origin = Origin {
             source,
             recipe: recipe.to_toml().map_err(Failure::data)?,
-            trials: String::new(),
+            trials: trials.map_or_else(String::new, |trials| trials.to_json()),
         };
         let shared = Arc::new(Shared {
             scan,
@@ -262,10 +357,20 @@ impl Running {
         if let Some((_, saved)) = begin.saved {
             group.all(move |run| run.resume(saved.progress.clone(), &saved.state))?;
         }
+        let mut problems = Vec::new();
+        if !shared.scan.is_elsewhere() {
+            let (scan, recipe) = (&shared.scan, &shared.recipe);
+            if of_arrays {
+                problems.extend(used_faults(scan)?);
+            }
+            problems.extend(diagnose(scan, &recipe.engines)?.problems);
+            problems.extend(detector_problems(scan, &recipe.detector));
+        }
         Ok(Self {
             group,
             shared,
             notes,
+            problems,
         })
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Iterator, Literal, Mapping, Optional, Sequence, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -52,9 +52,9 @@ class Reconstruction:
         pixel_size: Union[None, float, Sequence[float]] = None,
         mask: Optional[npt.ArrayLike] = None,
         probe: Optional[npt.ArrayLike] = None,
-        engines: Union[None, Engine, Sequence[Engine]] = None,
+        engines: Union[None, Literal["auto"], Engine, Sequence[Engine]] = None,
         precision: Precision = "f32",
-        probe_modes: int = 1,
+        probe_modes: Optional[int] = None,
         seed: int = 0,
         recipe: Optional[Mapping[str, Any]] = None,
         near_field: bool = False,
@@ -68,24 +68,32 @@ class Reconstruction:
     ) -> None:
         if recipe is not None and not isinstance(recipe, Mapping):
             raise _warpstride.DataError(f"recipe: expected a mapping, found {type(recipe).__name__}")
-        engines = None if engines is None else _engines(engines)
+        automatic = isinstance(engines, str) and engines == "auto"
+        several = None if engines is None or automatic else _engines(engines)
         device, devices = device_number(device), device_numbers(devices)
         near_field, chosen = truth("near_field", near_field), text("precision", precision)
-        probe_modes, seed = whole("probe_modes", probe_modes, 1, _MOST_PROBE_MODES), whole("seed", seed)
+        modes = 1 if probe_modes is None else whole("probe_modes", probe_modes, 1, _MOST_PROBE_MODES)
+        seed = whole("seed", seed)
         if start is not None and not isinstance(start, Result):
             raise _warpstride.DataError(f"start: expected a Result, found {type(start).__name__}")
+        if automatic and start is not None:
+            raise _warpstride.DataError('engines: expected engines beside start, found "auto", which chooses by free pixels: the earlier result may have been fitted to them')
+        if automatic and not isinstance(frames, Scan) and device_of(frames) is not None:
+            raise _warpstride.DataError('engines: expected engines for frames on a GPU, found "auto", whose trials take them from host memory')
         if resume is not None:
             given: dict[str, Any] = {"engines": engines, "recipe": recipe, "start": start, "start_object": start_object}
             given["probe"] = probe
-            usual: dict[str, Any] = {"precision": (chosen, "f32"), "probe_modes": (probe_modes, 1), "seed": (seed, 0)}
+            usual: dict[str, Any] = {"precision": (chosen, "f32"), "probe_modes": (modes, 1), "seed": (seed, 0)}
             given.update({name: value for name, (value, default) in usual.items() if value != default})
             for name in (name for name, value in given.items() if value is not None):
                 raise _warpstride.DataError(f"{name}: expected none beside resume, whose file has the recipe and the state")
-        table: dict[str, Any] = {"precision": chosen, "probe_modes": probe_modes, "seed": seed}
+        table: dict[str, Any] = {"precision": chosen, "probe_modes": modes, "seed": seed}
         for name in table.keys() & (recipe or {}).keys():
             raise _warpstride.DataError(f"recipe: expected no {name}, which is an argument of its own")
-        if engines is not None:
-            table["engines"] = [engine._table() for engine in engines]
+        if several is not None:
+            table["engines"] = [engine._table() for engine in several]
+        if automatic and probe_modes is None:
+            del table["probe_modes"]
         document = as_json("recipe", {**table, **(recipe or {})})
         given = {"positions": positions, "wavelength": wavelength, "distance": distance, "pixel_size": pixel_size}
         counts: Any
@@ -113,6 +121,7 @@ class Reconstruction:
             "start_object": image,
             "resume": resume,
             "recipe": document,
+            "automatic": automatic,
             "backend": text("backend", backend),
             "device": device,
             "devices": devices,
@@ -140,6 +149,13 @@ class Reconstruction:
     def notes(self) -> list[str]:
         """What was decided and why, and options without effect."""
         return self._run.notes
+
+    @property
+    def problems(self) -> list[str]:
+        """Doubtful properties of the scan, of which the constructor has warned: those that ``warpstride ptycho reconstruct``
+        warns of, and for arrays also the frames and pixels that are left out or masked in files. Frames on a GPU are not
+        looked at."""
+        return self._run.problems
 
     def __enter__(self) -> Reconstruction:
         return self
@@ -258,9 +274,9 @@ def reconstruct(
     pixel_size: Union[None, float, Sequence[float]] = None,
     mask: Optional[npt.ArrayLike] = None,
     probe: Optional[npt.ArrayLike] = None,
-    engines: Union[None, Engine, Sequence[Engine]] = None,
+    engines: Union[None, Literal["auto"], Engine, Sequence[Engine]] = None,
     precision: Precision = "f32",
-    probe_modes: int = 1,
+    probe_modes: Optional[int] = None,
     seed: int = 0,
     recipe: Optional[Mapping[str, Any]] = None,
     near_field: bool = False,
@@ -294,12 +310,14 @@ def reconstruct(
         lie on a GPU too, from where they are copied to the host.
     probe : array_like, optional
         Start probe (row, column) or (mode, row, column), √photons. By default one is derived from the frames.
-    engines : Engine or sequence of Engine, optional
-        One engine, or several in their order; by default 100 iterations of `DM` and 50 of `RAAR`.
+    engines : Engine, sequence of Engine or "auto", optional
+        One engine, or several in their order; by default 100 iterations of `DM` and 50 of `RAAR`. With ``"auto"`` short trials on a
+        part of the scan choose engines, probe modes and corrections by R_free, as ``warpstride ptycho reconstruct`` does without
+        ``--engine``; what arguments and ``recipe`` name is kept. `Reconstruction.notes` says what was tried and why.
     precision : {"f32", "f64"}
         Double precision is computed on the CPU only.
-    probe_modes : int
-        Number of mutually incoherent modes of the probe.
+    probe_modes : int, optional
+        Number of mutually incoherent modes of the probe; by default 1, or what the trials of ``engines="auto"`` find.
     seed : int
         Seed of random choices.
     recipe : mapping, optional

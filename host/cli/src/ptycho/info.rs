@@ -2,7 +2,6 @@
 
 mod text;
 
-use super::automatic::planned;
 use super::detector_arguments::{detector, origins as detector_origins};
 use super::given::given_and_missing;
 use super::interruption::stops_at_once;
@@ -27,7 +26,7 @@ use warpstride::ptycho::report::report_of_scan;
 use warpstride::ptycho::{
     CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, ReadOptions, Recipe,
     StepPlan, StreamPlan, check_scan, chosen_note, diagnose_frames, host_besides, mask_bytes,
-    masked_pixels, memory_estimate, suit_engines, template, unusable_illumination,
+    masked_pixels, memory_estimate, planned_trials, suit_engines, template, unusable_illumination,
 };
 use warpstride::run::MemoryInfo;
 use warpstride::system::Bytes;
@@ -287,7 +286,9 @@ impl Info {
         (info.problems)
             .extend(unusable_illumination(&read.scan, &self.recipe).map(|error| error.to_string()));
         if self.automatic {
-            info.notes.push(planned(&read.scan, &self.recipe));
+            let planned = planned_trials(&read.scan, &self.recipe);
+            let note = format!("reconstruct without --engine is automatic: {planned}");
+            info.notes.push(note);
         }
         if let Ok(object_shape) = checks.object_shape {
             info.plan(object_shape, &self.recipe, memory);

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use std::path::Path;
 use warpstride::ptycho::{
     Decided, EngineName, EngineSpec, PositionMethod, Precision, Recipe, StartOptions, StopRule,
-    suit_engines, template, untried_engines,
+    suit_engines, template, template_of, untried_engines,
 };
 
 /// Largest recipe file that is read, bytes; real recipes are far smaller.
@@ -22,19 +22,11 @@ const AUTO: &str = "auto";
 /// Share of free pixels where neither engines nor a recipe are given, and trials are not made.
 const UNNAMED_FREE_PIXELS: f64 = 0.01;
 
-/// What the automatic recipe may decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Automatic {
-    pub(super) decided: Decided,
-    /// Whether the share of free pixels is given.
-    pub(super) free_pixels: bool,
-}
-
 /// The recipe of a reconstruction.
 pub(super) struct Resolved {
     pub(super) recipe: Recipe,
-    /// What trials may decide, if the recipe is the automatic one.
-    pub(super) automatic: Option<Automatic>,
+    /// What is decided before trials, if the recipe is the automatic one.
+    pub(super) automatic: Option<Decided>,
     /// Why it is not, though no engines are named, if that is not asked for.
     pub(super) note: Option<String>,
 }
@@ -139,28 +131,12 @@ pub(super) fn resolve_or_automatic(
         }
         return simple(&with_default_engines(args), None);
     }
-    let template = template();
-    let mut named = toml::Table::new();
-    let (mut base, base_share) = match &args.recipe {
-        None => (template, false),
+    let (mut base, named) = match &args.recipe {
+        None => (template(), Decided::default()),
         Some(path) => {
             let (read, text) = read_recipe_text(path)?;
             // It was read as a recipe.
-            named = toml::from_str(&text).unwrap_or_default();
-            let share = read.free_pixels > 0.0;
-            let base = Recipe {
-                free_pixels: match share {
-                    true => read.free_pixels,
-                    false => template.free_pixels,
-                },
-                stop: match named.contains_key("stop") {
-                    true => read.stop,
-                    false => template.stop,
-                },
-                engines: template.engines,
-                ..read
-            };
-            (base, share)
+            template_of(read, &toml::from_str(&text).unwrap_or_default())
         }
     };
     if args.start.is_some() || sets(args, "start.result") || base.start.result.is_some() {
@@ -172,26 +148,25 @@ pub(super) fn resolve_or_automatic(
         let note = "no trials: the run starts from an earlier result, which may have been fitted to the free pixels by which trials choose; the default engines run";
         return simple(&with_default_engines(args), Some(note.to_owned()));
     }
-    let positions = named.get("positions").and_then(toml::Value::as_table);
-    let names_positions = positions.is_some_and(|table| table.contains_key("refine"));
     let given = |option: &str, other: bool| other || sets(args, option);
-    let automatic = Automatic {
-        decided: Decided {
-            probe_modes: given(
-                "probe_modes",
-                args.probe_modes.is_some() || named.contains_key("probe_modes"),
-            ),
-            positions: given(
-                "positions.refine",
-                !args.refine_positions.is_empty() || names_positions,
-            ),
-            frame_scales: given(
-                "fit_frame_scales",
-                args.fit_frame_scales || named.contains_key("fit_frame_scales"),
-            ),
-            regulariser: sets(args, "ml.regulariser") || sets(args, "ml.regulariser_edge"),
-        },
-        free_pixels: given("free_pixels", args.free_pixels.is_some() || base_share),
+    let automatic = Decided {
+        probe_modes: given(
+            "probe_modes",
+            args.probe_modes.is_some() || named.probe_modes,
+        ),
+        positions: given(
+            "positions.refine",
+            !args.refine_positions.is_empty() || named.positions,
+        ),
+        frame_scales: given(
+            "fit_frame_scales",
+            args.fit_frame_scales || named.frame_scales,
+        ),
+        regulariser: sets(args, "ml.regulariser") || sets(args, "ml.regulariser_edge"),
+        free_pixels: given(
+            "free_pixels",
+            args.free_pixels.is_some() || named.free_pixels,
+        ),
     };
     apply(&mut base, args)?;
     set_model(&mut base, &args.set)?;

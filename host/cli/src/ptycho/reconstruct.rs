@@ -8,7 +8,7 @@ use super::backend::{Engines, end_processes, engines as engines_of};
 use super::device_group::on_all;
 use super::files::{Files, remove};
 use super::position_arguments::more_files;
-use super::recipe_arguments::{Automatic, resolve_or_automatic};
+use super::recipe_arguments::resolve_or_automatic;
 use super::recipe_origin::RecipeOrigin;
 use super::results::FinishedRun;
 use crate::args::{BackendArg, BackendArgs, DevicesArgs, ReconstructArgs};
@@ -28,9 +28,9 @@ use warpstride::ptycho::cuda::failed_alone;
 use warpstride::ptycho::data::Scan;
 use warpstride::ptycho::io::provenance;
 use warpstride::ptycho::{
-    AutomaticRecipe, Engine, EngineError, FrameStart, OrientationSearch, Origin, Precision,
-    Problem, Ranks, Recipe, ReconstructionSteps, Reconstructor, RotationSearch, Run, RunError,
-    SavedRun, StreamPlan, detector_problems, diagnose, result,
+    AutomaticRecipe, Decided, Engine, EngineError, FrameStart, OrientationSearch, Origin,
+    Precision, Problem, Ranks, Recipe, ReconstructionSteps, Reconstructor, RotationSearch, Run,
+    RunError, SavedRun, StreamPlan, detector_problems, diagnose, result,
 };
 use warpstride::run::{End, Interrupt, RunRecord, Schedule};
 use warpstride::system::Memory;
@@ -67,8 +67,8 @@ pub(crate) struct Reconstruct {
     stopped: Option<String>,
     /// What the search for the rotation has found.
     rotation: Option<RotationSearch>,
-    /// What trials may decide, if the recipe is the automatic one.
-    automatic: Option<Automatic>,
+    /// What is decided before trials, if the recipe is the automatic one.
+    automatic: Option<Decided>,
     /// Why there are no trials, if that has to be said.
     recipe_note: Option<String>,
     /// What they have found, JSON; empty without them.

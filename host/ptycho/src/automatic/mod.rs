@@ -5,3 +5,4 @@ pub(crate) mod central_part;
 pub(crate) mod orientation;
 pub(crate) mod recipe;
 pub(crate) mod rotation;
+pub(crate) mod trials;

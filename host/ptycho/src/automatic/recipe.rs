@@ -11,8 +11,10 @@ mod suited;
 #[cfg(test)]
 mod tests;
 
-pub use search::{AutomaticSearch, Decided, MOST_ITERATIONS, MOST_TRIALS, Trial};
-pub use suited::{reasons, suit_engines, untried_engines, work};
+pub use search::Decided;
+pub(crate) use search::{AutomaticSearch, MOST_ITERATIONS, MOST_TRIALS, Trial};
+pub(crate) use suited::{reasons, work};
+pub use suited::{suit_engines, untried_engines};
 
 use crate::quality::free_pixels::LEAST_SHARE;
 use crate::{EngineName, EngineSpec, Recipe, StopRule};
@@ -66,6 +68,35 @@ pub fn template() -> Recipe {
     }
 }
 
+/// The recipe from which the search starts if `read` was read from a text that names these tables
+/// and options, and what that decides.
+#[must_use]
+pub fn template_of(read: Recipe, named: &toml::Table) -> (Recipe, Decided) {
+    let template = template();
+    let names = |option: &str| named.contains_key(option);
+    let positions = named.get("positions").and_then(toml::Value::as_table);
+    let decided = Decided {
+        probe_modes: names("probe_modes"),
+        positions: positions.is_some_and(|table| table.contains_key("refine")),
+        frame_scales: names("fit_frame_scales"),
+        regulariser: false,
+        free_pixels: read.free_pixels > 0.0,
+    };
+    let base = Recipe {
+        free_pixels: match decided.free_pixels {
+            true => read.free_pixels,
+            false => template.free_pixels,
+        },
+        stop: match names("stop") {
+            true => read.stop,
+            false => template.stop,
+        },
+        engines: template.engines,
+        ..read
+    };
+    (base, decided)
+}
+
 /// By which part R_free must fall for a trial to be kept: 0.005 + √(2/n), n the number of free
 /// pixels. Trials of `ml` as the last engine are kept at any fall.
 ///
@@ -79,7 +110,7 @@ fn margin(free: f64) -> f64 {
 
 /// The data of the trials.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TrialData {
+pub(crate) struct TrialData {
     /// Frames of the scan that the trials use.
     pub frames: usize,
     /// Pixels of these frames that are not masked.
@@ -94,7 +125,7 @@ impl TrialData {
     /// By which part R_free must fall for a trial to be kept; those of `ml` as the last engine are
     /// kept at any fall.
     #[must_use]
-    pub fn margin(&self) -> f64 {
+    pub(crate) fn margin(&self) -> f64 {
         margin(self.free)
     }
 
@@ -117,7 +148,7 @@ impl TrialData {
 
     /// Why no trials are made, if so.
     #[must_use]
-    pub fn too_small(&self) -> Option<String> {
+    pub(crate) fn too_small(&self) -> Option<String> {
         if self.frames < FEWEST_FRAMES {
             if self.frames == 0 || self.valid / self.frames > LARGE / FEWEST_FRAMES {
                 return Some(format!(

@@ -3,7 +3,7 @@
 use ndarray::{Array2, ArrayView2, CowArray, Ix2};
 use std::ops::AddAssign as _;
 
-/// Fewest pixels with counts that are multiples of a number by more than chance.
+/// Fewest pixels with counts: fewer may be multiples of a number by chance.
 const FEWEST: usize = 32;
 /// Pixels that are looked at.
 const MOST: usize = 4096;
@@ -18,19 +18,24 @@ const CLOSE: f64 = 0.05;
 const NO_PHOTONS: f64 = 1e3;
 const PHOTONS: f64 = 1e5;
 
-/// Frames of which single photons are looked at, where a pixel has counts in one of `1 / RARE` at
-/// most; fewest of its counts in these frames for one photon.
+/// Largest part of them that are no multiples: a hot or stuck pixel has any value.
+const OTHERS: f64 = 0.02;
+/// Frames of which single photons are looked at first, and at most; a pixel has counts in one of
+/// `1 / RARE` of them at most.
 const FRAMES: usize = 32;
+const MOST_FRAMES: usize = 512;
 const RARE: usize = 4;
+/// Least multiple of the unit of the counts that single photons of an integrating detector have:
+/// fewer may be several photons.
 const LARGE: f64 = 8.0;
 
 /// Counts of one photon, from the sums of the counts of each pixel over so many frames, and from
 /// each of these.
 ///
-/// The sums say the largest number of which all are multiples. If there is none, pixels of which
-/// most counts are 0 say how many counts a photon of an integrating detector has. Else it is 1, but
-/// if the counts are far too small for photons, as of frames that are divided by their maximum, a
-/// frame is taken to have 1e5 of them.
+/// The sums say the largest number of which all are multiples. Pixels of which most counts are 0
+/// say how many counts a photon of an integrating detector has. Without either it is 1, but if the
+/// counts are far too small for photons, as of frames that are divided by their maximum, a frame is
+/// taken to have 1e5 of them.
 ///
 /// # Errors
 /// A frame cannot be read.
@@ -39,24 +44,23 @@ pub(crate) fn counts_of_photon<E>(
     frames: usize,
     mut frame: impl FnMut(usize) -> Result<Array2<f32>, E>,
 ) -> Result<f64, E> {
-    match of_sums(of_pixels) {
-        Some(1.0) => {}
-        Some(unit) => {
-            let counts = frame(frames / 2)?.mapv(f64::from);
-            let mut lit = counts.iter().filter(|counts| **counts > 0.0);
-            if lit.all(|counts| is_multiple(*counts, unit)) {
-                return Ok(unit);
-            }
-        }
-        None => {
-            let of_frame = of_pixels.sum() / frames.max(1) as f64;
-            if of_frame > 0.0 && of_frame < NO_PHOTONS {
-                return Ok(of_frame / PHOTONS);
-            }
+    let mut unit = of_sums(of_pixels);
+    if let Some(found) = unit.filter(|unit| *unit != 1.0) {
+        let counts = frame(frames / 2)?.mapv(f64::from);
+        let lit = counts.iter().copied().filter(|counts| *counts > 0.0);
+        if !are_multiples(lit, found) {
+            unit = are_whole(of_pixels).then_some(1.0);
         }
     }
-    let single = of_rare(of_pixels, frames, frame)?;
-    Ok(single.filter(|single| *single >= LARGE).unwrap_or(1.0))
+    let of_frame = of_pixels.sum() / frames.max(1) as f64;
+    let rare = of_rare(of_pixels, frames, frame)?;
+    Ok(match (unit, rare) {
+        (Some(unit), rare) => rare.filter(|one| *one >= LARGE * unit).unwrap_or(unit),
+        (None, rare) if of_frame > 0.0 && of_frame < NO_PHOTONS => {
+            rare.unwrap_or(0.0).max(of_frame / PHOTONS)
+        }
+        (None, rare) => rare.filter(|one| *one >= LARGE).unwrap_or(1.0),
+    })
 }
 
 /// The median of the counts, apart from 0, of pixels that have them in a few frames only, in most
@@ -66,31 +70,53 @@ fn of_rare<E>(
     frames: usize,
     mut frame: impl FnMut(usize) -> Result<Array2<f32>, E>,
 ) -> Result<Option<f64>, E> {
-    let number = frames.min(FRAMES);
-    let sample = || (0..number).map(|n| n * frames / number);
-    let mut with_counts = Array2::<usize>::zeros(of_pixels.dim());
-    for n in sample() {
-        let has_counts = |all: &mut usize, counts: &f32| all.add_assign(usize::from(*counts > 0.0));
-        with_counts.zip_mut_with(&frame(n)?, has_counts);
-    }
-    let is_rare = |with: &usize| *with > 0 && *with * RARE <= number;
-    if with_counts.iter().filter(|with| is_rare(with)).count() < FEWEST {
-        return Ok(None);
-    }
+    let mut most = FRAMES;
+    let (number, with_counts) = loop {
+        let number = frames.min(most);
+        let mut with_counts = Array2::<usize>::zeros(of_pixels.dim());
+        for n in 0..number {
+            let has_counts =
+                |all: &mut usize, counts: &f32| all.add_assign(usize::from(*counts > 0.0));
+            with_counts.zip_mut_with(&frame(n * frames / number)?, has_counts);
+        }
+        let rare = |with: &&usize| is_rare(**with, number);
+        if with_counts.iter().filter(rare).count() >= FEWEST {
+            break (number, with_counts);
+        }
+        if number == frames || most == MOST_FRAMES {
+            return Ok(None);
+        }
+        most *= 2;
+    };
     let median = |mut values: Vec<f32>| {
         values.sort_by(f32::total_cmp);
         values.get(values.len() / 2).copied()
     };
     // A few bright frames are no sign of single photons.
     let mut of_frames = Vec::new();
-    for n in sample() {
-        let counts = frame(n)?;
+    for n in 0..number {
+        let counts = frame(n * frames / number)?;
         let rare = counts.iter().zip(&with_counts);
-        let rare = rare.filter(|(counts, with)| **counts > 0.0 && is_rare(with));
+        let rare = rare.filter(|(counts, with)| **counts > 0.0 && is_rare(**with, number));
         of_frames.extend(median(rare.map(|(counts, _)| *counts).collect()));
     }
     let are_most = 2 * of_frames.len() > number;
     Ok(are_most.then(|| median(of_frames)).flatten().map(f64::from))
+}
+
+/// Whether a pixel with counts in so many frames of a number of them has them rarely.
+fn is_rare(with_counts: usize, frames: usize) -> bool {
+    with_counts > 0 && with_counts * RARE <= frames
+}
+
+/// Whether almost all of these counts are multiples of a number.
+fn are_multiples(counts: impl Iterator<Item = f64>, of: f64) -> bool {
+    let (mut all, mut others) = (0, 0);
+    for counts in counts {
+        all += 1;
+        others += usize::from(!is_multiple(counts, of));
+    }
+    others as f64 <= OTHERS * f64::from(all)
 }
 
 /// Whether counts, which are not 0, are a multiple of a number, as far as single precision can say
@@ -100,7 +126,12 @@ fn is_multiple(counts: f64, of: f64) -> bool {
     times > BRIGHTEST || (times - times.round().max(1.0)).abs() < CLOSE
 }
 
-/// The largest number of which the sums of all pixels are multiples; `None` if there is none.
+/// Whether all counts are whole numbers, as their sums are.
+fn are_whole(of_pixels: &Array2<f64>) -> bool {
+    of_pixels.iter().all(|sum| sum.fract() == 0.0)
+}
+
+/// The largest number of which the sums of almost all pixels are multiples; `None` if there is none.
 fn of_sums(of_pixels: &Array2<f64>) -> Option<f64> {
     let lit = || of_pixels.iter().copied().filter(|sum| *sum > 0.0);
     if lit().take(FEWEST).count() < FEWEST {
@@ -108,15 +139,14 @@ fn of_sums(of_pixels: &Array2<f64>) -> Option<f64> {
     }
     let smallest = lit().fold(f64::INFINITY, f64::min);
     let is_unit = |unit: &f64| {
-        let mut faint = lit().filter(|sum| *sum < BRIGHTEST * unit).take(MOST);
-        faint.clone().count() >= FEWEST && faint.all(|sum| is_multiple(sum, *unit))
+        let faint = || lit().filter(|sum| *sum < BRIGHTEST * unit).take(MOST);
+        faint().take(FEWEST).count() >= FEWEST && are_multiples(faint(), *unit)
     };
     let mut units = (1..=FAINTEST).map(|photons| smallest / f64::from(photons));
     if let Some(unit) = units.find(is_unit) {
         return Some(unit);
     }
-    let are_whole = lit().all(|sum| sum.fract() == 0.0);
-    are_whole.then(|| {
+    are_whole(of_pixels).then(|| {
         let divisor = |a: f64, b: f64| {
             let (mut a, mut b) = (a, b);
             while b > 0.0 {
@@ -163,6 +193,9 @@ mod tests {
             let found = of_same(&photons(factor), 1);
             assert!((found / factor - 1.0).abs() < 1e-9, "{factor} {found}");
         }
+        let mut hot = photons(0.01);
+        hot[[5, 5]] = 123.4567;
+        assert!((of_same(&hot, 1) - 0.01).abs() < 1e-9);
         let bright = photons(100.0).mapv(|sum| sum + 1e5);
         assert_eq!(of_same(&bright, 1), 100.0);
         let rounded = photons(1000.0).mapv(|sum| match sum > 3e5 {

@@ -7,12 +7,11 @@ use crate::devices_request::DevicesBackend;
 use crate::failure::Failure;
 use crate::output::say;
 use crate::processes::common;
-use crate::ptycho::automatic::{AutomaticSettings, Chosen, in_trials};
+use crate::ptycho::automatic::{Trials, in_trials};
 use crate::ptycho::backend::check_division;
 use crate::ptycho::find_orientation::TrialSettings;
 use crate::ptycho::find_rotation;
 use crate::ptycho::interruption::stops_at_once;
-use crate::ptycho::recipe_arguments::Automatic;
 use crate::ptycho::trial_device::TrialDevice;
 use crate::threads;
 use ndarray::Array2;
@@ -20,8 +19,9 @@ use std::path::Path;
 use warpstride::ptycho::data::{PixelPositions, Reconstruction, Scan};
 use warpstride::ptycho::io::scan::{self, ScanFile};
 use warpstride::ptycho::{
-    FrameStart, MemoryRequest, OrientationSearch, PositionMethod, Precision, ProbeSource, Problem,
-    ProblemError, Ranks, Recipe, RotationSearch, StartObject, StartObjectError, mask_bytes,
+    Chosen, Decided, FrameStart, MemoryRequest, OrientationSearch, PositionMethod, Precision,
+    ProbeSource, Problem, ProblemError, Ranks, Recipe, RotationSearch, StartObject,
+    StartObjectError, choose_recipe, mask_bytes,
 };
 use warpstride::run::{Interrupt, NothingToSave};
 use warpstride::system::Memory;
@@ -173,10 +173,10 @@ impl Reconstruct {
     pub(super) fn choose(
         &mut self,
         read: Option<ReadScan>,
-        (automatic, interrupt): (Automatic, &Interrupt),
+        (decided, interrupt): (Decided, &Interrupt),
         ranks: &Ranks,
     ) -> Result<ReadScan, Failure> {
-        let chosen = self.search_recipe(read, (automatic, interrupt), ranks);
+        let chosen = self.search_recipe(read, (decided, interrupt), ranks);
         let (read, chosen) = common(ranks, chosen)?;
         let stopped = ranks.any(matches!(chosen, Chosen::Interrupted(_)))?;
         let (recipe, trials) = match chosen {
@@ -210,18 +210,16 @@ impl Reconstruct {
     fn search_recipe(
         &self,
         read: Option<ReadScan>,
-        (automatic, interrupt): (Automatic, &Interrupt),
+        (decided, interrupt): (Decided, &Interrupt),
         ranks: &Ranks,
     ) -> Result<(ReadScan, Chosen), Failure> {
         let read = read.map_or_else(|| self.read(), Ok)?;
         // Positions without an object are refused for the whole scan.
         self.memory_request(&read.file.scan)?;
         self.check_start_object(&read.file.scan)?;
-        let settings = AutomaticSettings {
-            scan: &read.file.scan,
-            name: self.scan.display().to_string(),
-            template: &self.recipe,
-            automatic,
+        let name = self.scan.display().to_string();
+        let trials = Trials {
+            name: &name,
             origin: &self.origin,
             device: self.trial_device(&read, ranks),
             output: match ranks.is_first() {
@@ -230,7 +228,8 @@ impl Reconstruct {
             },
             stopped: self.stopped.clone(),
         };
-        let chosen = settings.search(interrupt)?;
+        let scan = (&read.file.scan, &*name);
+        let chosen = choose_recipe(&trials, scan, (&self.recipe, decided), interrupt)?;
         Ok((read, chosen))
     }
 

@@ -18,9 +18,9 @@ const FEWER_WEIGHTS: [f64; 3] = [0.0, 400.0, 1600.0];
 const EDGE: f64 = 0.02;
 
 /// Most trials of a search.
-pub const MOST_TRIALS: usize = 4 + 4 + MODES.len() + WEIGHTS.len() + 1;
+pub(crate) const MOST_TRIALS: usize = 4 + 4 + MODES.len() + WEIGHTS.len() + 1;
 /// Most iterations of a trial.
-pub const MOST_ITERATIONS: usize = super::FIRST + super::MOST_SHORT;
+pub(crate) const MOST_ITERATIONS: usize = super::FIRST + super::MOST_SHORT;
 
 /// What the user has decided, so that it is not tried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -33,11 +33,13 @@ pub struct Decided {
     pub frame_scales: bool,
     /// The regulariser of the last engine.
     pub regulariser: bool,
+    /// The share of free pixels.
+    pub free_pixels: bool,
 }
 
 /// A trial reconstruction to make.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Trial {
+pub(crate) struct Trial {
     /// What is tried: `2 probe modes`.
     pub name: String,
     /// Its recipe.
@@ -108,7 +110,7 @@ struct Choices {
 /// [`record`](Self::record) its R_free, until there is no other; then take the
 /// [`recipe`](Self::recipe).
 #[derive(Debug, Clone)]
-pub struct AutomaticSearch {
+pub(crate) struct AutomaticSearch {
     template: Recipe,
     decided: Decided,
     data: TrialData,
@@ -132,7 +134,7 @@ impl AutomaticSearch {
     /// have these `data`. It has two engines, the one that refines and the last one, or three, with
     /// one before them for a first object, which otherwise is made by the one that refines.
     #[must_use]
-    pub fn new(template: &Recipe, decided: Decided, data: TrialData) -> Self {
+    pub(crate) fn new(template: &Recipe, decided: Decided, data: TrialData) -> Self {
         let chosen = Choices {
             first: template.engines.len() > 2,
             probe_modes: template.probe_modes,
@@ -156,7 +158,7 @@ impl AutomaticSearch {
     }
 
     /// The next trial; `None` if all questions are answered.
-    pub fn next_trial(&mut self) -> Option<Trial> {
+    pub(crate) fn next_trial(&mut self) -> Option<Trial> {
         while self.stage != Stage::Done {
             if let Some((name, choices)) = self.question() {
                 let trial = Trial {
@@ -176,7 +178,7 @@ impl AutomaticSearch {
 
     /// Records the R_free of the trial that was asked for last, or why it failed. Returns the trial
     /// as it is reported.
-    pub fn record(&mut self, trial: &Trial, outcome: Result<f64, String>) -> Tried {
+    pub(crate) fn record(&mut self, trial: &Trial, outcome: Result<f64, String>) -> Tried {
         let choices = self.asked.take().unwrap_or_else(|| self.chosen.clone());
         let number = self.tried.len();
         let r_free = outcome.as_ref().ok().copied();
@@ -234,7 +236,7 @@ impl AutomaticSearch {
 
     /// Whether the results of a trial may be asked for as a start.
     #[must_use]
-    pub fn needs(&self, number: usize) -> bool {
+    pub(crate) fn needs(&self, number: usize) -> bool {
         [self.first, self.kept, self.kept_before_last()].contains(&Some(number))
     }
 
@@ -429,7 +431,7 @@ impl AutomaticSearch {
 
     /// The recipe that follows from the trials.
     #[must_use]
-    pub fn recipe(&self) -> Recipe {
+    pub(crate) fn recipe(&self) -> Recipe {
         self.recipe_of(&self.chosen)
     }
 
@@ -469,7 +471,7 @@ impl AutomaticSearch {
 
     /// The trials and what was kept; they took some `seconds`.
     #[must_use]
-    pub fn report(&self, seconds: f64) -> AutomaticRecipe {
+    pub(crate) fn report(&self, seconds: f64) -> AutomaticRecipe {
         AutomaticRecipe {
             frames: self.data.frames,
             free_pixels: self.data.free.round() as usize,
@@ -484,7 +486,7 @@ impl AutomaticSearch {
 
     /// What was kept.
     #[must_use]
-    pub fn sentence(&self) -> String {
+    pub(crate) fn sentence(&self) -> String {
         let recipe = self.recipe();
         let modes = recipe.probe_modes;
         let positions = match recipe.positions.refine.as_slice() {

@@ -77,7 +77,7 @@ pub fn untried_engines(recipe: &Recipe) -> Vec<EngineSpec> {
 /// Why the automatic recipe of `recipe` begins with `lsqml`, and what is not tried; nothing for a
 /// model without further parts.
 #[must_use]
-pub fn reasons(recipe: &Recipe) -> Vec<String> {
+pub(crate) fn reasons(recipe: &Recipe) -> Vec<String> {
     let on = parts(recipe).into_iter().filter(|part| part.is_on);
     let mut sentences: Vec<String> = on
         .map(|part| format!("it begins with lsqml: with {}, {}", part.name, part.why))
@@ -104,7 +104,7 @@ pub fn reasons(recipe: &Recipe) -> Vec<String> {
 /// Waves of a frame for each probe mode (object modes times points of an exposure), or slices: the
 /// work of a frame, relative to a thin specimen of one mode at rest.
 #[must_use]
-pub fn work(recipe: &Recipe) -> usize {
+pub(crate) fn work(recipe: &Recipe) -> usize {
     recipe.waves_of_mode().max(recipe.slices.count).max(1)
 }
 
@@ -113,10 +113,10 @@ impl Decided {
     pub(super) fn with_model(self, recipe: &Recipe) -> Self {
         let thick = recipe.slices.are_on();
         Self {
-            probe_modes: self.probe_modes,
             positions: self.positions || thick,
             frame_scales: self.frame_scales || thick,
             regulariser: self.regulariser || thick,
+            ..self
         }
     }
 }

@@ -190,6 +190,7 @@ fn what_the_user_has_decided_is_not_tried() {
         positions: true,
         frame_scales: true,
         regulariser: true,
+        free_pixels: true,
     };
     let given = Recipe {
         probe_modes: 2,

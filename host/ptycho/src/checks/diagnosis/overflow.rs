@@ -9,8 +9,10 @@ use warpstride_core::text::count;
 
 /// Numbers of bits after which counts begin again.
 const BITS: [i32; 4] = [8, 12, 14, 16];
-/// Least part of the range that the largest count reaches.
-const REACHED: f64 = 0.5;
+/// Least part of the range that the largest count reaches, as counts do that began again, and its
+/// fewest photons: chance leaves holes among fewer.
+const REACHED: f64 = 0.85;
+const PHOTONS: f64 = 256.0;
 /// Least part of the range that all pixels around a hole have, and the part that small counts in it
 /// do not reach: two pairs. Least mean counts of a hole: where a beamstop or the ring of an
 /// illumination encloses it, it has hardly any.
@@ -32,6 +34,9 @@ pub(super) fn wrapped(scan: &Scan) -> Result<Option<String>, ScratchError> {
         return Ok(None);
     };
     let range = 2_f64.powi(bits) as f32;
+    if f64::from(range) < PHOTONS * scan.counts_of_photon()? {
+        return Ok(None);
+    }
     let mut found = [(0, 0); AROUND.len()];
     scan.blocks(|first, block| {
         let each: Vec<_> = block.outer_iter().zip(first..).collect();

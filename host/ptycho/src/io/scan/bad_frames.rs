@@ -5,6 +5,7 @@ use crate::checks::diagnosis::hot_pixels::valid_somewhere;
 use crate::checks::diagnosis::stuck_pixels::stuck;
 use crate::data::Scan;
 use crate::{BadFrameSetting, BadFrames, EmptyFrames, HotPixelSetting, HotPixels, ReadOptions};
+use warpstride_core::system::ScratchError;
 use warpstride_core::text::{count, ranges, significant};
 use warpstride_files::{InputFile, IoError};
 
@@ -76,6 +77,32 @@ pub(super) fn left_out(
         dataset: frames.to_owned(),
         reason: error.to_string(),
     })
+}
+
+/// Frames and pixels of a scan that is used as it is, but which a file's scan would be used without:
+/// one sentence each. Frames without any counts are not among them.
+///
+/// # Errors
+/// The counts are in a temporary file that cannot be read.
+pub fn used_faults(scan: &Scan) -> Result<Vec<String>, ScratchError> {
+    let mut found = BadFrames::find(scan)?;
+    let counts = &scan.sums().of_frames;
+    found.without_beam.retain(|frame| counts[*frame] > 0.0);
+    let frames = sentences(scan, &found).into_iter().map(|(text, certain)| {
+        let doubtful = if certain { "" } else { "doubtful, but " };
+        format!("{text}: {doubtful}used; leave them out, or mask them")
+    });
+    let [number, rows, columns] = scan.shape();
+    let mean = scan.mean_frame();
+    let photons = &mean / scan.counts_of_photon()?;
+    let dark = dark(&photons, &valid_somewhere(scan), number);
+    let never = dark.what();
+    let pixels = [(dark.dead, never), (stuck(scan, &mean)?, STUCK)];
+    let pixels = (pixels.iter()).filter_map(|(pixels, what)| {
+        let listed = listed_pixels(pixels, *what, [rows, columns], &|place| place)?;
+        Some(format!("{listed}, unlike those around: used; mask them"))
+    });
+    Ok(frames.chain(pixels).collect())
 }
 
 /// A sentence on each kind of bad frames, and whether they are certainly bad.
@@ -202,8 +229,11 @@ pub(super) fn without_dead_pixels(
     let mean = scan.mean_frame();
     let photon = scan.counts_of_photon()?;
     let photons = &mean / photon;
-    let dark = dark(&photons, &valid_somewhere(&scan), number);
     let stuck = stuck(&scan, &mean)?;
+    // The light of a stuck pixel says nothing of those around.
+    let mut valid = valid_somewhere(&scan);
+    valid.zip_mut_with(&stuck, |valid, stuck| *valid &= !stuck);
+    let dark = dark(&photons, &valid, number);
     let never = dark.what();
     for (pixels, what, note) in [
         (dark.dead, never, dead_note as fn(&str, HotPixels) -> _),

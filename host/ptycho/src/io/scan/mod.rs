@@ -38,6 +38,7 @@ pub use crate::session::read_options::{
     Constants, Datasets, EmptyFrames, Format, MaskPolarity, NegativeCounts, NoData, NoDataSetting,
     Paths, PositionUnit, ReadOptions, Units,
 };
+pub use bad_frames::used_faults;
 pub(super) use matlab::is_matlab;
 pub use missing::{MissingParts, missing_parts};
 pub use unknown::{UnknownDataset, UnknownLayout, unknown_layout};

@@ -321,8 +321,7 @@ impl Pixels {
     }
 
     /// The mean (row, column), in photons, of the corrected counts of the frames in which each pixel
-    /// is valid,
-    /// and whether it is in any.
+    /// is valid, and whether it is in any.
     ///
     /// # Errors
     /// The temporary file cannot be read.
