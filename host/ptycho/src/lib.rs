@@ -41,172 +41,103 @@
     )
 )]
 
-mod absorption;
-mod affine;
 mod automatic;
-mod bad_frames;
-mod batch_shares;
-mod batches;
-mod central_part;
-mod checkpointing;
-mod count_codes;
-pub mod cpu;
-pub mod cuda;
+mod checks;
 pub mod data;
-pub(crate) mod detector;
-mod diagnosis;
-mod earlier_result;
-mod engine;
-mod engine_error;
-mod engine_name;
-mod engine_spec;
-#[cfg(test)]
-mod every_engine;
-mod fly;
-mod frame_parameters;
-mod frame_statistics;
-pub(crate) mod free_pixels;
-mod intensity_ramp;
-mod interleaved;
-mod interpolation;
+mod engines;
 pub mod io;
-#[cfg(test)]
-mod layered_engines;
-pub(crate) mod likelihood;
-mod magnitudes;
-mod memory_estimate;
-mod memory_request;
-mod method;
-mod metrics_schedule;
-mod multislice;
-mod near_field;
-pub(crate) mod normalisation;
-mod object_layout;
-mod object_modes;
-mod orientation;
-mod overlap;
-mod position_units;
-mod predict;
-mod probe_focus;
-pub(crate) mod probe_grid;
-mod probe_size;
-mod probe_slices;
-mod problem;
-mod problem_error;
-mod profile;
+mod model;
+mod positions;
 pub mod quality;
-pub mod quantities;
-mod ranks;
-mod read_options;
-mod recipe;
-mod recipe_error;
-mod recipe_line;
-mod reconstructor;
-mod refinement;
-pub(crate) mod regions;
 #[cfg(feature = "plots")]
 pub mod report;
-mod result;
-mod roll;
-mod rotation;
-mod run;
-mod scan_checks;
 mod science;
 #[cfg(feature = "selftest")]
 pub mod selftest;
+mod session;
 mod simulate;
 mod start;
-mod start_object;
-mod start_search;
-mod start_slices;
-mod step;
-pub(crate) mod step_plan;
-mod stream_plan;
-#[cfg(test)]
-mod streamed_models;
-mod summary;
-mod update_version;
-pub(crate) mod updates;
-pub(crate) mod variable_probe;
 
-pub use absorption::absorption_correlation;
-pub use affine::AffineFit;
-pub use automatic::{
+pub use automatic::central_part::central_part;
+pub use automatic::orientation::{
+    Decision, Evidence, Orientation, OrientationSearch, StartOfTrials, Trial, TrialR, TrialResult,
+    TwinDecision, is_own_twin,
+};
+pub use automatic::recipe::{
     AutomaticRecipe, AutomaticSearch, Decided, MOST_ITERATIONS, MOST_TRIALS,
     Trial as AutomaticTrial, TrialData, Tried, reasons, suit_engines, template, untried_engines,
     work,
 };
-pub use bad_frames::BadFrames;
-pub use batches::BatchOrder;
-pub use central_part::central_part;
-pub use checkpointing::{CheckpointError, SavedRun, fingerprint};
-pub use count_codes::CountCodes;
-pub use detector::{Detector, detector_problems};
-pub use diagnosis::{Diagnosis, diagnose, diagnose_frames, masked_pixels};
-pub use earlier_result::{EarlierResultError, FrameStart};
-pub use engine::{Engine, EngineState, Values, WaveSpace};
-pub use engine_error::EngineError;
-pub use engine_name::EngineName;
-pub use engine_spec::{EngineSpec, PowerBound, PowerBoundSetting};
-pub use frame_parameters::Frames;
-pub use frame_statistics::{Displacements, ScaleSpread};
-pub use free_pixels::free_share;
-pub use likelihood::{LikelihoodMethod, Noise};
-pub use magnitudes::{DeviceMagnitudes, Magnitudes, StoredMagnitudes};
-use memory_estimate::frames_together;
-pub use memory_estimate::{host_besides, mask_bytes, memory_estimate};
-pub use memory_request::WHAT;
-pub use memory_request::{MemoryRequest, free_memory};
-pub use method::{BatchMethod, BatchUpdate, Coefficients, Method};
-pub use multislice::{SlicePlan, slices_note};
-pub use near_field::{NearField, NearFieldMisfit};
-pub use orientation::{
-    Decision, Evidence, Orientation, OrientationSearch, StartOfTrials, Trial, TrialR, TrialResult,
-    TwinDecision, is_own_twin,
+pub use automatic::rotation::{
+    CentreField, CentreRotation, Rotation, RotationDecision, RotationSearch, RotationTrial,
+    RotationTwin,
 };
-pub use overlap::Overlap;
-pub use position_units::PositionRemedy;
-pub use predict::{PredictError, Prediction, predict};
-pub use probe_focus::{Focus, FocusSearch, NoFocus};
-pub use probe_size::ProbeSize;
-pub use problem::Problem;
-pub use problem_error::ProblemError;
-pub use profile::Profile;
-pub use quantities::{Degrees, ShortLength};
-pub use ranks::Ranks;
-pub use read_options::{
+pub use checks::bad_frames::BadFrames;
+pub use checks::diagnosis::{Diagnosis, diagnose, diagnose_frames, masked_pixels};
+pub use checks::scan::{ScanChecks, check_scan};
+pub use engines::batches::BatchOrder;
+pub use engines::engine::{Engine, EngineState, Values, WaveSpace};
+pub use engines::error::EngineError;
+pub use engines::likelihood::{LikelihoodMethod, Noise};
+pub use engines::method::{BatchMethod, BatchUpdate, Coefficients, Method};
+pub use engines::name::EngineName;
+pub use engines::ranks::Ranks;
+pub use engines::reconstructor::{Progress, Reconstructor};
+pub use engines::regions::chosen_note;
+pub use engines::spec::{EngineSpec, PowerBound, PowerBoundSetting};
+pub use engines::step::{ModelErrors, Step, StepErrors, StepMetrics};
+pub use engines::step_plan::StepPlan;
+pub use engines::stream_plan::StreamPlan;
+pub use engines::update_version::UpdateVersion;
+pub use engines::updates::Smoothness;
+pub use engines::{cpu, cuda};
+pub use model::count_codes::CountCodes;
+pub use model::detector::{Detector, detector_problems};
+pub use model::magnitudes::{DeviceMagnitudes, Magnitudes, StoredMagnitudes};
+pub use model::multislice::{SlicePlan, slices_note};
+pub use model::near_field::{NearField, NearFieldMisfit};
+pub use model::predict::{PredictError, Prediction, predict};
+pub use model::problem::Problem;
+pub use model::problem_error::ProblemError;
+pub use positions::affine::AffineFit;
+pub use positions::frame_parameters::Frames;
+pub use positions::frame_statistics::{Displacements, ScaleSpread};
+pub use positions::overlap::Overlap;
+pub use positions::refinement::{PositionMethod, PositionOptions, Refinement};
+pub use positions::units::PositionRemedy;
+pub use quality::absorption::absorption_correlation;
+pub use quality::free_pixels::free_share;
+pub use quality::probe_focus::{Focus, FocusSearch, NoFocus};
+pub use quality::probe_size::ProbeSize;
+pub use science::SCIENCE;
+pub use session::checkpointing::{CheckpointError, SavedRun, fingerprint};
+use session::memory_estimate::frames_together;
+pub use session::memory_estimate::{host_besides, mask_bytes, memory_estimate};
+pub use session::memory_request::WHAT;
+pub use session::memory_request::{MemoryRequest, free_memory};
+pub use session::profile::Profile;
+pub use session::quantities;
+pub use session::quantities::{Degrees, ShortLength};
+pub use session::read_options::{
     BadFrameSetting, Centre, CentreSetting, Constants, Datasets, EmptyFrames, FaultSetting,
     FileOrder, FrameTransform, HotPixelSetting, HotPixels, MAX_COARSE, MaskPolarity,
     NegativeCounts, NoData, NoDataSetting, Pair, PositionFile, PositionUnit, Raster, RasterStep,
     ReadOptions, Saturation, Units,
 };
-pub(crate) use recipe::MOST_SLICES;
-pub use recipe::{
+pub(crate) use session::recipe::MOST_SLICES;
+pub use session::recipe::{
     ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, FlyOptions, FlyPath,
     FlyPositions, GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe,
     SliceDistance, SliceOptions, StartOptions, StopRule, Updates,
 };
-pub use recipe_error::RecipeError;
-pub use reconstructor::{Progress, Reconstructor};
-pub use refinement::{PositionMethod, PositionOptions, Refinement};
-pub use regions::chosen_note;
-pub use result::{Origin, result};
-pub use rotation::{
-    CentreField, CentreRotation, Rotation, RotationDecision, RotationSearch, RotationTrial,
-    RotationTwin,
-};
-pub use run::{ReconstructionSteps, Run, RunError};
-pub use scan_checks::{ScanChecks, check_scan};
-pub use science::SCIENCE;
-pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
-pub use start::{StartError, StartProbe, unusable as unusable_illumination};
-pub use start_object::{StartObject, StartObjectError};
-pub use step::{ModelErrors, Step, StepErrors, StepMetrics};
-pub use step_plan::StepPlan;
-pub use stream_plan::StreamPlan;
-pub use summary::{
+pub use session::recipe_error::RecipeError;
+pub use session::result::{Origin, result};
+pub use session::run::{ReconstructionSteps, Run, RunError};
+pub use session::summary::{
     DetectorSummary, NearFieldSummary, SlicesSummary, Summary, VariableProbeSummary,
 };
-pub use update_version::UpdateVersion;
-pub use updates::Smoothness;
+pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
+pub use start::earlier_result::{EarlierResultError, FrameStart};
+pub use start::object::{StartObject, StartObjectError};
+pub use start::{StartError, StartProbe, unusable as unusable_illumination};
 pub use warpstride_kernels::ptycho::magnitude_floor::MAGNITUDE_FLOOR;

@@ -96,6 +96,7 @@ mod ptycho_profile;
 mod ptycho_remedies;
 #[cfg(feature = "ptycho")]
 mod ptycho_resolution;
+mod ptycho_scaled_counts;
 #[cfg(feature = "ptycho")]
 mod ptycho_slices;
 #[cfg(feature = "ptycho")]

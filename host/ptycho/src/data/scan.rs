@@ -3,7 +3,7 @@
 mod masked_counts;
 
 use super::mask::Mask;
-use super::{CountSums, FrameWriter, Frames, Geometry, SliceStack, StoredPixels};
+use super::{CountSums, FrameWriter, Frames, Geometry, SliceStack, StoredPixels, counts_of_photon};
 use masked_counts::{masked_blocks, sums};
 use ndarray::{Array2, Array3, ArrayView3, ArrayViewMut2, Axis, CowArray, Ix3};
 use num_complex::Complex;
@@ -651,6 +651,15 @@ impl Scan {
     pub fn mean_frame(&self) -> Array2<f64> {
         let frames = self.shape()[0] as f64;
         self.sums.of_pixels.mapv(|sum| sum / frames)
+    }
+
+    /// Counts of one photon, as far as the counts show it.
+    ///
+    /// # Errors
+    /// The counts are in a temporary file that cannot be read.
+    pub(crate) fn counts_of_photon(&self) -> Result<f64, ScratchError> {
+        let frame = |n| Ok(self.some_frames(&[n])?.index_axis_move(Axis(0), 0));
+        counts_of_photon(&self.sums.of_pixels, self.shape()[0], frame)
     }
 
     /// Photons in the brightest frame: maximum over frames of the sum over valid pixels.

@@ -1,11 +1,16 @@
-//! Quality of a reconstruction compared with the truth or with another reconstruction.
+//! Quality of a reconstruction: compared with the truth or with another one, by the `free_pixels`
+//! that it has not seen, by its `absorption`, and by the size and the focus of its probe.
 
+pub(crate) mod absorption;
 mod ambiguities;
 mod comparison;
 mod fourier_ring_correlation;
+pub(crate) mod free_pixels;
 mod lit_region;
 mod modes;
 mod phase;
+pub(crate) mod probe_focus;
+pub(crate) mod probe_size;
 mod refinement;
 mod transform;
 mod translation;

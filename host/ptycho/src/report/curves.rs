@@ -1,7 +1,7 @@
 //! Error curves as SVG for an HTML page.
 
 use crate::data::HistoryEntry;
-use crate::summary::engine_spans;
+use crate::session::summary::engine_spans;
 use warpstride_report::curves::{DrawError, logarithmic};
 
 /// Draws `value` of every iteration on a logarithmic axis, with labelled vertical lines between

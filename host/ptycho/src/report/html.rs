@@ -12,7 +12,7 @@ use super::ring_correlation::ring_correlation;
 use super::variable_probe::variable_probe;
 use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction, Scan};
 use crate::quality::Comparison;
-use crate::summary::Summary;
+use crate::session::summary::Summary;
 use crate::{AutomaticRecipe, EngineSpec, OrientationSearch, Recipe, RotationSearch};
 use warpstride_core::text::{count, length, significant, trimmed};
 use warpstride_report::ReportError;

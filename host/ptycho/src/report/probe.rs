@@ -1,7 +1,7 @@
 //! The section of the report on the probe: modes, size and focus.
 
 use super::focus::size_along_beam;
-use crate::summary::Summary;
+use crate::session::summary::Summary;
 use crate::{FocusSearch, ProbeSize};
 use warpstride_core::text::{length, significant};
 use warpstride_report::ReportError;

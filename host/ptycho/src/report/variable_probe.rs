@@ -3,7 +3,7 @@
 
 use super::pictures::Pictures;
 use crate::data::{Reconstruction, VariableProbe};
-use crate::summary::Summary;
+use crate::session::summary::Summary;
 use plotters::prelude::*;
 use warpstride_core::text::significant;
 use warpstride_report::ReportError;

@@ -8,7 +8,7 @@ mod updates;
 use super::fourier::{COEFFICIENTS, mean, model_metrics};
 use super::shape::{Shape, Source};
 use crate::MAGNITUDE_FLOOR;
-use crate::detector::Kernel;
+use crate::model::detector::Kernel;
 use data::{Data, SCALE};
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::launch::{Emulated, Work};

@@ -10,8 +10,8 @@ mod streamed;
 
 use sequences::{StepSequence, base, fused_sequences, sequences};
 
-use crate::cpu::CpuEngine;
-use crate::cuda::GpuEngine;
+use crate::engines::cpu::CpuEngine;
+use crate::engines::cuda::GpuEngine;
 use crate::{
     BackgroundFit, Engine, EngineError, Method, PositionMethod, PositionOptions, Problem,
     ProblemError, Recipe, SimulateError, SimulateOptions, Step, StepErrors, UpdateVersion,

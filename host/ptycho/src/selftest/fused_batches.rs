@@ -13,7 +13,7 @@ mod update;
 mod values;
 
 use super::shape::{Shape, shapes};
-use crate::step_plan::{holds_frame, keeps_frame, spreads_frame};
+use crate::engines::step_plan::{holds_frame, keeps_frame, spreads_frame};
 use chi::chi;
 use likelihood::{NOISES, gradient, line};
 use pie_pass::{By, PASSES, pass};

@@ -4,7 +4,7 @@
 use super::fourier::{COEFFICIENTS, deviation, mean, model_metrics};
 use super::shape::{Shape, Source};
 use super::waves::{self, STORED, Waves};
-use crate::step_plan::{holds_frame, keeps_frame};
+use crate::engines::step_plan::{holds_frame, keeps_frame};
 use crate::{GpuWaves, MAGNITUDE_FLOOR};
 use num_complex::Complex;
 use warpstride_cuda::gpu::{Buffer, Device, Result};

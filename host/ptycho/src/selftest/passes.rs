@@ -11,7 +11,7 @@ use super::fourier::{COEFFICIENTS, deviation, mean, model_metrics};
 use super::fused_step::unpacked;
 use super::shape::{PixelIndices, Shape, Source};
 use super::waves::{self, STORED, Waves};
-use crate::step_plan::passes_memory;
+use crate::engines::step_plan::passes_memory;
 use crate::{GpuWaves, MAGNITUDE_FLOOR};
 use arrays::{Arrays, layer_tiles};
 use num_complex::Complex;

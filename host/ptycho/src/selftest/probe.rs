@@ -2,7 +2,7 @@
 //! probe.
 
 use super::shape::{Shape, Source};
-use crate::cpu::centring_shift;
+use crate::engines::cpu::centring_shift;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{

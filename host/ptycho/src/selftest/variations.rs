@@ -4,7 +4,7 @@
 
 use super::batch_waves::{Batch, SCALE, frequencies, ramp};
 use super::shape::{Shape, Source};
-use crate::variable_probe::{DAMPING, solve};
+use crate::model::variable_probe::{DAMPING, solve};
 use num_complex::Complex;
 use std::f64::consts::TAU;
 use warpstride_cuda::gpu::{Buffer, Device, Result};

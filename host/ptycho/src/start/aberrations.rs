@@ -15,7 +15,7 @@
 
 use super::StartError;
 use super::models::{Grid, Model, ROUNDING};
-use crate::recipe::ProbeStart;
+use crate::session::recipe::ProbeStart;
 use num_complex::Complex;
 use std::f64::consts::TAU;
 use warpstride_core::text::{length, significant};

@@ -9,7 +9,7 @@
 use super::StartError;
 use crate::ReadOptions;
 use crate::data::Scan;
-use crate::recipe::{ApertureShape, ProbeStart};
+use crate::session::recipe::{ApertureShape, ProbeStart};
 use ndarray::Array2;
 use num_complex::Complex;
 use std::f64::consts::PI;

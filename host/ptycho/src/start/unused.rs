@@ -1,6 +1,6 @@
 //! Options of the start probe that have no effect.
 
-use crate::recipe::{ApertureShape, ProbeSource, ProbeStart};
+use crate::session::recipe::{ApertureShape, ProbeSource, ProbeStart};
 
 /// Notes options of the start probe that are set, but have no effect on one from `source`.
 pub(super) fn unused(source: ProbeSource, options: &ProbeStart, notes: &mut Vec<String>) {

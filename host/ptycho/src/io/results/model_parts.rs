@@ -5,7 +5,7 @@ use crate::data::{
     DetectorModel, Exposures, ModelParts, ObjectModes, Reconstruction, VariableProbe,
 };
 use crate::io::slices::read_slices;
-use crate::variable_probe::MOST;
+use crate::model::variable_probe::MOST;
 use hdf5_metno as hdf5;
 use ndarray::{Array1, Array2, Ix1, Ix2, Ix3, arr1};
 use warpstride_files::IoError;

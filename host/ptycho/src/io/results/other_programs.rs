@@ -7,7 +7,7 @@ use super::finite;
 use crate::Frames;
 use crate::data::{ModelParts, Propagation, Reconstruction};
 use crate::quality::orthogonalise;
-use crate::result::fluence;
+use crate::session::result::fluence;
 use ndarray::{Array2, Array3, Axis, Ix3};
 use num_complex::Complex;
 use warpstride_files::IoError;

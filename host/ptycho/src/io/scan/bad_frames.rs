@@ -1,9 +1,9 @@
 //! Frames that are no measurements of the specimen in the beam, and pixels that never count.
 
+use crate::checks::diagnosis::dead_pixels::{STUCK, dark, listed_pixels};
+use crate::checks::diagnosis::hot_pixels::valid_somewhere;
+use crate::checks::diagnosis::stuck_pixels::stuck;
 use crate::data::Scan;
-use crate::diagnosis::dead_pixels::{STUCK, dark, listed_pixels};
-use crate::diagnosis::hot_pixels::valid_somewhere;
-use crate::diagnosis::stuck_pixels::stuck;
 use crate::{BadFrameSetting, BadFrames, EmptyFrames, HotPixelSetting, HotPixels, ReadOptions};
 use warpstride_core::text::{count, ranges, significant};
 use warpstride_files::{InputFile, IoError};
@@ -200,7 +200,9 @@ pub(super) fn without_dead_pixels(
 ) -> Result<Scan, IoError> {
     let [number, rows, columns] = scan.shape();
     let mean = scan.mean_frame();
-    let dark = dark(&mean, &valid_somewhere(&scan), number);
+    let photon = scan.counts_of_photon()?;
+    let photons = &mean / photon;
+    let dark = dark(&photons, &valid_somewhere(&scan), number);
     let stuck = stuck(&scan, &mean)?;
     let never = dark.what();
     for (pixels, what, note) in [

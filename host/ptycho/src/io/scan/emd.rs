@@ -16,7 +16,7 @@ use super::several_files::ScanFiles;
 use super::units::Measure;
 use super::window::Window;
 use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
-use crate::read_options::si_units;
+use crate::session::read_options::si_units;
 use axis::{AxisStep, rounded};
 use calibration::Calibration;
 use ndarray::Array2;

@@ -1,6 +1,6 @@
 //! Energies of photons whose unit is not given.
 
-use crate::quantities::LARGEST_JOULE;
+use crate::session::quantities::LARGEST_JOULE;
 use std::ops::RangeInclusive;
 use warpstride_core::text::shortest;
 

@@ -3,7 +3,7 @@
 use super::energy::{ELECTRONVOLT, joule};
 use super::{Constants, ReadOptions};
 use crate::data::{Geometry, Propagation};
-use crate::read_options::WAVELENGTHS;
+use crate::session::read_options::WAVELENGTHS;
 use std::ops::{Deref, DerefMut};
 use warpstride_core::text::{length, shortest, significant};
 use warpstride_files::{InputFile, IoError};

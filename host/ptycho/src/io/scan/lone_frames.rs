@@ -4,7 +4,7 @@
 use super::plain::{Layout, read_datasets};
 use super::several_files::ScanFiles;
 use super::{Format, MaskPolarity, Paths, ReadOptions, ScanFile};
-use crate::read_options::Datasets;
+use crate::session::read_options::Datasets;
 use std::path::Path;
 use warpstride_files::IoError;
 use warpstride_files::source::Source;

@@ -2,8 +2,8 @@
 //! once, and options that give them.
 
 use super::{ReadOptions, ScanFile, read_once};
+use crate::checks::diagnosis::corner::is_at_corner;
 use crate::data::Geometry;
-use crate::diagnosis::corner::is_at_corner;
 use std::path::Path;
 use warpstride_core::system::Memory;
 use warpstride_core::text::shortest;

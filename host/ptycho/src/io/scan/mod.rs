@@ -34,7 +34,7 @@ mod unknown;
 mod window;
 mod write;
 
-pub use crate::read_options::{
+pub use crate::session::read_options::{
     Constants, Datasets, EmptyFrames, Format, MaskPolarity, NegativeCounts, NoData, NoDataSetting,
     Paths, PositionUnit, ReadOptions, Units,
 };
@@ -43,10 +43,10 @@ pub use missing::{MissingParts, missing_parts};
 pub use unknown::{UnknownDataset, UnknownLayout, unknown_layout};
 pub use write::{write, write_with};
 
+use crate::checks::diagnosis::corner::is_at_corner;
 use crate::data::{Frames, Mask, PositionUnitOrigin, Scan, ScanError, Simulation, half_of};
-use crate::diagnosis::corner::is_at_corner;
-use crate::probe_grid::{cut_or_padded, with_window};
-use crate::read_options::{Centre, CentreSetting};
+use crate::model::probe_grid::{cut_or_padded, with_window};
+use crate::session::read_options::{Centre, CentreSetting};
 use cutoff::Cutoff;
 use extremes::Extremes;
 use geometry::Resolved;

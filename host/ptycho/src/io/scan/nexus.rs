@@ -17,7 +17,7 @@ use super::units::{Measure, UnitReader};
 use super::window::Window;
 use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
 use crate::data::{Geometry, each_frame};
-use crate::position_units::typical_step;
+use crate::positions::units::typical_step;
 use detectors::Candidate;
 use ndarray::{Array2, Axis};
 use std::cell::RefCell;

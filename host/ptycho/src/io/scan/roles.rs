@@ -2,7 +2,7 @@
 //! element types.
 
 use super::{MaskPolarity, Paths};
-use crate::read_options::Datasets;
+use crate::session::read_options::Datasets;
 use warpstride_files::source::{ElementKind, ListedDataset};
 
 /// Names of frames in files of laboratories and programs.

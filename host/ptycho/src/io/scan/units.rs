@@ -4,10 +4,10 @@
 mod voltage;
 
 use super::ReadOptions;
-use crate::position_units::{by_likelihood, plausible_units, typical_step};
-pub(super) use crate::quantities::Measure;
-use crate::quantities::{LARGEST_JOULE, one_of};
-use crate::read_options::{PositionUnit, is_pixel, noun, si_units};
+use crate::positions::units::{by_likelihood, plausible_units, typical_step};
+pub(super) use crate::session::quantities::Measure;
+use crate::session::quantities::{LARGEST_JOULE, one_of};
+use crate::session::read_options::{PositionUnit, is_pixel, noun, si_units};
 use ndarray::Array2;
 use std::cell::RefCell;
 use warpstride_core::text::{Dimension, shortest, significant};

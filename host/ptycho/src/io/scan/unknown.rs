@@ -3,7 +3,7 @@
 use super::roles::Roles;
 use super::units::{Measure, is_stated, option};
 use super::{Format, MaskPolarity, ReadOptions, format_of, is_frame_file, matlab};
-use crate::read_options::Datasets;
+use crate::session::read_options::Datasets;
 use serde::Serialize;
 use std::path::Path;
 use warpstride_core::system::Memory;

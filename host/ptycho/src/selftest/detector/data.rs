@@ -1,6 +1,6 @@
 //! The data of the cases.
 
-use crate::detector::root_correction;
+use crate::model::detector::root_correction;
 use crate::selftest::batch_waves::Batch;
 use crate::selftest::shape::{Shape, Source};
 

@@ -1,7 +1,7 @@
 //! The kernels `ptycho_detector_waves`, `ptycho_detector_step` and `ptycho_detector_sums`.
 
 use super::data::{Data, SCALE};
-use crate::detector::{SEEN, TERMS, free_terms, seen_terms};
+use crate::model::detector::{SEEN, TERMS, free_terms, seen_terms};
 use crate::selftest::shape::{Shape, Source};
 use num_complex::Complex;
 use warpstride_cuda::gpu::{Buffer, Device, Result};

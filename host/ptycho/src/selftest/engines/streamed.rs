@@ -3,7 +3,7 @@
 
 use super::sequences::{StepSequence, base, fused_sequences, sequences};
 use super::{CaseResult, EngineCaseError, metrics, named};
-use crate::cuda::GpuEngine;
+use crate::engines::cuda::GpuEngine;
 use crate::{Engine, Method, Problem, Step, StreamPlan, UpdateVersion};
 use warpstride_cuda::gpu::Device;
 

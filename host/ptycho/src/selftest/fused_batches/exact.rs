@@ -6,7 +6,7 @@ use super::super::shape::{Shape, Source};
 use super::scan::{Scan, worst_metric};
 use super::update::{ADVANCES, Advance, Advanced, DENOMINATORS, Divided, bounds};
 use super::values::{narrow, ranges};
-use crate::step_plan::holds_modes;
+use crate::engines::step_plan::holds_modes;
 use num_complex::Complex;
 use warpstride_cuda::gpu::{Buffer, Device, Direction, Result};
 use warpstride_device::Complex32;

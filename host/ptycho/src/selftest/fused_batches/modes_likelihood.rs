@@ -6,7 +6,7 @@ use super::likelihood::{NOISES, derived, line_of, lit, metrics_of, modelled, spe
 use super::scan::{Scan, worst_metric};
 use super::values::narrow;
 use crate::Noise;
-use crate::step_plan::holds_modes;
+use crate::engines::step_plan::holds_modes;
 use num_complex::Complex;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;

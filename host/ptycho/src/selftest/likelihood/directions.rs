@@ -2,7 +2,7 @@
 //! `ptycho_conjugate_direction` and `ptycho_line_point`.
 
 use super::super::shape::{Shape, Source};
-use crate::likelihood;
+use crate::engines::likelihood;
 use num_complex::Complex;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;

@@ -4,7 +4,7 @@
 use super::super::probe;
 use super::*;
 use crate::data::Geometry;
-use crate::probe_grid::with_window;
+use crate::model::probe_grid::with_window;
 use crate::report::sample;
 use crate::{Focus, FocusSearch, Recipe};
 use ndarray::Array3;

@@ -9,9 +9,9 @@
 
 use super::logs;
 use crate::data::each_frame;
-use crate::position_units::{likely_units, typical_step};
-use crate::quantities::one_of;
-use crate::read_options::si_units;
+use crate::positions::units::{likely_units, typical_step};
+use crate::session::quantities::one_of;
+use crate::session::read_options::si_units;
 use ndarray::Array2;
 use warpstride_core::text::{Dimension, significant};
 use warpstride_files::IoError;

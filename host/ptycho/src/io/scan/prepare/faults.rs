@@ -2,10 +2,10 @@
 
 use super::super::bad_frames::{dead_note, doubtful_note};
 use super::pixels::Pixels;
+use crate::checks::diagnosis::dead_pixels::{dark, listed_pixels};
+use crate::checks::diagnosis::hot_pixels::{Candidate, HOT, candidates};
+use crate::checks::diagnosis::piles_up;
 use crate::data::Mask;
-use crate::diagnosis::dead_pixels::{dark, listed_pixels};
-use crate::diagnosis::hot_pixels::{Candidate, HOT, candidates};
-use crate::diagnosis::piles_up;
 use crate::{FaultSetting, HotPixelSetting, HotPixels, ReadOptions, Saturation};
 use ndarray::{Array2, Array3};
 use warpstride_core::text::{count, shortest};

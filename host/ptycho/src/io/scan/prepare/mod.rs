@@ -9,10 +9,10 @@ mod pixels;
 mod probe;
 
 use super::{Parts, ReadOptions};
+use crate::checks::diagnosis::corner::{is_at_corner, wrapped};
 use crate::data::StoredPixels;
-use crate::diagnosis::corner::{is_at_corner, wrapped};
-use crate::read_options::prepare::NO_CENTRE;
-use crate::read_options::{Centre, CentreSetting, FrameTransform};
+use crate::session::read_options::prepare::NO_CENTRE;
+use crate::session::read_options::{Centre, CentreSetting, FrameTransform};
 use layout::{Layout, Misfit};
 use ndarray::{Array2, Axis};
 use pixels::Pixels;

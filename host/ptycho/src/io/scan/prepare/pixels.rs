@@ -6,7 +6,7 @@ use super::super::window::RECONSTRUCTED;
 use super::super::{Parts, follow};
 use super::calibration::{Plane, file_and_dataset, of_frames, plane, refused};
 use super::layout::Layout;
-use crate::data::{FrameWriter, Frames, Mask, StoredPixels};
+use crate::data::{FrameWriter, Frames, Mask, StoredPixels, counts_of_photon};
 use crate::{NegativeCounts, ReadOptions};
 use ndarray::{Array2, Array3, ArrayView2, Axis, s};
 use rayon::prelude::*;
@@ -320,7 +320,8 @@ impl Pixels {
         new
     }
 
-    /// The mean (row, column) of the corrected counts of the frames in which each pixel is valid,
+    /// The mean (row, column), in photons, of the corrected counts of the frames in which each pixel
+    /// is valid,
     /// and whether it is in any.
     ///
     /// # Errors
@@ -342,7 +343,11 @@ impl Pixels {
             Ok(())
         })?;
         let valid = frames.mapv(|frames| frames > 0.0);
-        sums.zip_mut_with(&frames, |sum, frames| *sum /= frames.max(1.0));
+        let photon = counts_of_photon(&sums, self.frames(), |of| {
+            let counts = self.frames.select(&[self.numbers[of]])?;
+            Ok::<_, IoError>(self.corrected(of, counts.index_axis(Axis(0), 0)))
+        })?;
+        sums.zip_mut_with(&frames, |sum, frames| *sum /= photon * frames.max(1.0));
         Ok((sums, valid))
     }
 

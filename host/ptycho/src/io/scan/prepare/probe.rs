@@ -3,7 +3,7 @@
 use super::super::{Parts, ReadOptions};
 use super::layout::Layout;
 use crate::Orientation;
-use crate::probe_grid::{cut_or_padded, with_window};
+use crate::model::probe_grid::{cut_or_padded, with_window};
 use ndarray::{Array3, Axis};
 use num_complex::Complex;
 use std::f64::consts::TAU;

@@ -1,8 +1,8 @@
 //! Voltages of electron microscopes in files, some of which have them as energies.
 
 use super::{UnitReader, attribute_unit, given};
-use crate::quantities::Measure;
-use crate::read_options::{VOLTAGES, si_units};
+use crate::session::quantities::Measure;
+use crate::session::read_options::{VOLTAGES, si_units};
 use std::ops::RangeInclusive;
 use warpstride_core::text::{Dimension, shortest};
 use warpstride_files::IoError;

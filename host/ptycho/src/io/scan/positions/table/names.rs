@@ -2,7 +2,7 @@
 
 use super::{FrameNumbers, Texts};
 use crate::io::scan::numbered_names::varying;
-use crate::read_options::si_units;
+use crate::session::read_options::si_units;
 use warpstride_core::text::Dimension;
 
 /// Names of the row coordinate, without their unit.
