@@ -1,4 +1,5 @@
-//! Computes how spheres scatter, and compares the intensities with Rayleigh's formula.
+//! Computes how spheres scatter, compares the intensities with Rayleigh's formula, and prints a table
+//! of them as CSV.
 
 use anyhow::{Result, ensure};
 use warpstride_sas::cpu::CpuEngine;
@@ -46,10 +47,13 @@ fn main() -> Result<()> {
                 "radius {length}, q = {q}: {intensity} instead of {expected}"
             );
         }
-        println!(
-            "radius {length} Å: {:.4} 1/cm at q = {} 1/Å",
-            computed[0], q[0]
-        );
     }
+    let mut table = csv::Writer::from_writer(std::io::stdout());
+    table.write_record(["q", "20", "50", "120"])?;
+    for point in (0..q.len()).step_by(20) {
+        let of_radii = intensities.iter().map(|computed| computed[point]);
+        table.serialize((q[point], of_radii.collect::<Vec<f64>>()))?;
+    }
+    table.flush()?;
     Ok(())
 }
