@@ -3,6 +3,7 @@
 mod kspace;
 pub(crate) mod options;
 pub(crate) mod reconstruct;
+pub(crate) mod running;
 mod save;
 mod shared;
 mod simulate;
@@ -173,7 +174,7 @@ fn k_in_cycles<'py>(
     unit: Option<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let grid = grid(&shape)?;
-    let stated = kspace::k_unit(unit.as_deref())?;
+    let stated = options::k_unit(unit.as_deref())?;
     let unit = stated.unwrap_or(KUnit::CYCLES_PER_PIXEL);
     let extent = Extent {
         matrix: grid.shape,

@@ -11,8 +11,7 @@ use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use columns::{ColumnNames, Points};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use std::ffi::CStr;
-use table::{Labels, Series, Table, tables};
+use table::{Labels, STREAM, Series, Table, tables};
 use warpstride::run::{BackendKind, Interrupt};
 use warpstride::series::cpu::CpuEngine;
 use warpstride::series::cuda::{kernels, on_cuda, on_emulator};
@@ -20,9 +19,6 @@ use warpstride::series::io::iso;
 use warpstride::series::{
     Aggregate, BucketAxis, Duplicates, Engine, Granularity, NanPolicy, Resample, SeriesError, Zone,
 };
-
-/// The name of a capsule with a stream of the Arrow C data interface.
-const STREAM: &CStr = c"arrow_array_stream";
 
 /// Takes the stream out of the capsule that an `__arrow_c_stream__` has returned.
 #[expect(

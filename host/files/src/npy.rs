@@ -11,6 +11,7 @@ pub mod complex;
 mod header;
 
 use super::{IoError, reserved};
+use header::unreadable;
 use ndarray::{Array2, ArrayView, Dimension};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -257,13 +258,6 @@ impl Opened {
             });
         };
         Ok((this.check_length()?, [rows, columns]))
-    }
-}
-
-fn unreadable(name: &str, reason: &dyn std::fmt::Display) -> IoError {
-    IoError::Open {
-        file: name.to_owned(),
-        reason: reason.to_string(),
     }
 }
 

@@ -8,6 +8,7 @@
 
 #[cfg(test)]
 mod attribute_tests;
+mod bounds;
 #[cfg(feature = "static")]
 mod chunk_list;
 #[cfg(not(feature = "static"))]
@@ -16,10 +17,12 @@ mod chunk_list;
 mod chunks;
 mod contents;
 mod filters;
+mod known;
 #[cfg(test)]
 mod link_tests;
 mod linked;
 mod links;
+mod listed;
 mod listing;
 mod locate;
 mod look;
@@ -31,30 +34,28 @@ mod texts;
 mod unclosed;
 mod virtual_numbers;
 
+pub use bounds::{
+    ADVICE_SPARSE, ADVICE_UNCOMPRESSED, DIFFERENT, GREATEST_RATIO, LOOKED_AT, RATIO, UNJUDGED,
+};
 pub(crate) use chunks::spec as filter_spec;
 pub use linked::Follow;
-pub use listing::{ElementKind, ListedDataset};
+pub use listed::{ElementKind, ListedDataset};
 pub use look::{Look, LookFrom, OfSome};
-pub use numbers::{
-    ADVICE_SPARSE, DIFFERENT, GREATEST_RATIO, LOOKED_AT, RATIO, UNJUDGED, check_stored, is_alike,
-};
-pub use numbers::{ADVICE_UNCOMPRESSED, Numbers};
+pub use numbers::{Numbers, check_stored, is_alike};
 
 use super::hdf5_name::Hdf5Name;
 use super::input_file::InputFile;
 use super::superblock::{self, Superblock, Writer};
 use super::{IoError, global_heap, unlocked};
-use contents::Contents;
 use hdf5_metno as hdf5;
+use known::Known;
 use linked::Registry;
-use links::Link;
-use locate::Known;
+use listed::Contents;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use warpstride_core::system::Memory;
-use warpstride_formats::hdf5_structure::LinkTarget;
 
 /// What to do about data that are in several files.
 const ADVICE_REPACK: &str = "copy the data into one plain file, for example with h5repack";
@@ -134,7 +135,7 @@ impl Source {
         let modified = modified(path);
         let superblock = superblock::check(path)?;
         if superblock.writer == Writer::Writing {
-            return Err(unclosed::still_written(name));
+            return Err(superblock::still_written(name));
         }
         let file = in_hdf5(path, name, superblock.writer)?;
         Ok(Self {
@@ -287,55 +288,6 @@ impl Source {
             found: found.to_owned(),
             advice: ADVICE_REPACK,
         }
-    }
-
-    /// Where the last part of `path` is; `None` if a link is missing.
-    fn link<'p>(&self, path: &'p str) -> Result<Option<Link<'p>>, IoError> {
-        let mut group = self
-            .file()?
-            .group("/")
-            .map_err(|_| self.damaged("/", "the root group is damaged"))?;
-        let mut parts = path.split('/').filter(|p| !p.is_empty()).peekable();
-        // Where the group is, if it can be found without HDF5, which would make a list of all links
-        // for each that is looked for.
-        let mut address = self.address("/");
-        while let Some(name) = parts.next() {
-            let known = address.and_then(|at| self.known_links(at));
-            let target = known.as_ref().map(|links| links.get(name));
-            address = match target {
-                Some(Some(LinkTarget::Hard(address))) => Some(*address),
-                _ => None,
-            };
-            let kind = match target {
-                Some(None) => None,
-                Some(Some(LinkTarget::Hard(_))) => Some(hdf5::LinkType::Hard),
-                Some(Some(LinkTarget::Soft(_))) => Some(hdf5::LinkType::Soft),
-                Some(Some(LinkTarget::External { .. })) => Some(hdf5::LinkType::External),
-                Some(Some(LinkTarget::Other)) | None => group
-                    .find_link(
-                        hdf5::IndexType::Name,
-                        hdf5::IterationOrder::Native,
-                        |found, info| Ok((found == name).then_some(info.link_type)),
-                    )
-                    .map_err(|_| self.damaged(path, "the links on its path are damaged"))?,
-            };
-            let kind = match kind {
-                None => return Ok(None),
-                Some(hdf5::LinkType::External) => {
-                    return Err(self.unsupported(path, "a link to another file"));
-                }
-                Some(kind) => kind,
-            };
-            let link = Link { group, name, kind };
-            if parts.peek().is_none() {
-                return Ok(Some(link));
-            }
-            group = match self.group_at(&link, path)? {
-                Some(next) => next,
-                None => return Ok(None),
-            };
-        }
-        Ok(None)
     }
 
     /// The group `path`; `None` if it does not exist.

@@ -7,6 +7,7 @@ use super::IoError;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
+use warpstride_core::text::shell_quoted;
 
 const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
@@ -178,6 +179,26 @@ fn writer(superblock: &[u8], end: u64, length: u64) -> Writer {
         // What has been added since is behind the end that the superblock announces.
         flags if version == 3 && flags == WRITE | SWMR && end <= length => Writer::Swmr,
         _ => Writer::Writing,
+    }
+}
+
+/// What to do about a file that is marked as being written.
+pub(super) fn when_it_is_closed(name: &str) -> String {
+    format!(
+        "wait until the program that writes it has closed it; if that program has ended, remove the mark with `h5clear -s {}`",
+        shell_quoted(name)
+    )
+}
+
+/// The error for a file that a program has open for writing.
+pub(super) fn still_written(name: &str) -> IoError {
+    IoError::Format {
+        file: name.to_owned(),
+        expected: "an HDF5 file that has been closed",
+        found: format!(
+            "one that is still open for writing, or whose program has ended without closing it (as its superblock says); {}",
+            when_it_is_closed(name)
+        ),
     }
 }
 

@@ -8,8 +8,10 @@
 mod inputs;
 mod phantom;
 
+pub use inputs::LadderSize;
+
 use crate::cuda::direct::Direct;
-use crate::{Grid, MriError, Trigonometry};
+use crate::{MriError, Trigonometry};
 use inputs::LadderInputs;
 use num_complex::Complex;
 use serde::Serialize;
@@ -28,31 +30,6 @@ use warpstride_kernels::mri::direct_ladder_staged::{
 const SINGLE_RUN_MS: f64 = 100.0;
 /// Number of runs of which the median is taken.
 const REPETITIONS: usize = 5;
-
-/// The problem for which the ladder is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct LadderSize {
-    /// Voxels.
-    pub grid: Grid,
-    /// Spokes through the centre of k-space.
-    pub spokes: usize,
-    /// Samples per spoke.
-    pub readout: usize,
-    /// Coils in the rungs where several coils share the phases.
-    pub coils: usize,
-}
-
-impl Default for LadderSize {
-    /// 256², 402 spokes of 256, 12 coils.
-    fn default() -> Self {
-        Self {
-            grid: Grid::two(256, 256),
-            spokes: 402,
-            readout: 256,
-            coils: 12,
-        }
-    }
-}
 
 /// The measurement of one rung.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -326,6 +303,7 @@ fn time<M: Device>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Grid;
     use warpstride_cuda::gpu::EmulatedDevice;
 
     /// Every rung computes the same image; only hardware trigonometry may cost accuracy.

@@ -2,8 +2,7 @@
 
 mod of_images;
 
-pub use of_images::ImageSummary;
-
+use crate::data::ImageIndex;
 use serde::Serialize;
 use warpstride_core::run::RunRecord;
 
@@ -66,6 +65,40 @@ pub struct MriSummary {
     /// Each of several images; empty for a single one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ImageSummary>,
+}
+
+/// One of several images, as `--summary` describes it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ImageSummary {
+    /// Its counters.
+    #[serde(flatten)]
+    pub index: ImageIndex,
+    /// Iterations done.
+    pub iterations: usize,
+    /// |r|²/|b|² after each of them.
+    pub residuals: Vec<f64>,
+    /// Σ w |d − Eρ|²/Σ w |d|² at the end; none for the adjoint.
+    pub data_residual: Option<f64>,
+    /// Readouts.
+    pub readouts: usize,
+    /// Samples of a coil.
+    pub samples: usize,
+    /// Sets of coil maps; `null` without maps.
+    pub coil_map_sets: Option<usize>,
+    /// Wall-clock seconds of the iterations.
+    pub seconds: f64,
+    /// As in [`MriSummary`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nrmse: Option<f64>,
+    /// As in [`MriSummary`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub magnitude_nrmse: Option<f64>,
+    /// As in [`MriSummary`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub psnr: Option<f64>,
+    /// As in [`MriSummary`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ssim: Option<f64>,
 }
 
 impl MriSummary {

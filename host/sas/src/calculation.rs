@@ -1,38 +1,7 @@
 //! Everything that determines intensities except the parameters' values.
 
 use super::dispersion::{cut_off, is_wide};
-use super::{Definition, Polydispersity, Resolution, Role, SasError};
-
-/// The points at which intensities are computed.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Points {
-    /// |q| of a curve, 1/Å.
-    Curve(Vec<f64>),
-    /// Pixels (qx, qy), 1/Å.
-    Pixels {
-        /// qx of each pixel.
-        qx: Vec<f64>,
-        /// qy of each pixel.
-        qy: Vec<f64>,
-    },
-}
-
-impl Points {
-    /// Number of points.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Curve(q) => q.len(),
-            Self::Pixels { qx, .. } => qx.len(),
-        }
-    }
-
-    /// Whether there are no points.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
+use super::{Definition, Points, Polydispersity, Resolution, Role, SasError};
 
 /// Precision of the form factors and of their sums over the mesh and over orientations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -73,7 +73,7 @@ pub mod selftest;
 mod sum;
 mod ties;
 
-pub use calculation::{Calculation, Points, Precision, Target, Vector};
+pub use calculation::{Calculation, Precision, Target, Vector};
 pub use closure::{is_unsolved, unsolved};
 pub use definition::{Definition, ParameterRow, Part, Role, Term};
 pub use diagnosis::problems;
@@ -85,6 +85,7 @@ pub use guinier::GUINIER_POINTS;
 pub use guinier::{Guinier, guinier};
 pub use joint::JointEngine;
 pub use origin::Origin;
+pub use points::Points;
 pub use polydispersity::{Distribution, Polydispersity};
 pub use resolution::Resolution;
 pub use science::SCIENCE;

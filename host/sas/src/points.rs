@@ -1,8 +1,39 @@
-//! Sets of points: evenly and logarithmically spaced q, squares of pixels, and the grid of an
+//! Points at which intensities are computed: evenly and logarithmically spaced q, squares of pixels, and the grid of an
 //! image.
 
-use super::{Points, SasError};
+use super::SasError;
 use crate::data::ScatteringImage;
+
+/// The points at which intensities are computed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Points {
+    /// |q| of a curve, 1/Å.
+    Curve(Vec<f64>),
+    /// Pixels (qx, qy), 1/Å.
+    Pixels {
+        /// qx of each pixel.
+        qx: Vec<f64>,
+        /// qy of each pixel.
+        qy: Vec<f64>,
+    },
+}
+
+impl Points {
+    /// Number of points.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Curve(q) => q.len(),
+            Self::Pixels { qx, .. } => qx.len(),
+        }
+    }
+
+    /// Whether there are no points.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
 
 /// Maximum number of points.
 const MAX_POINTS: usize = 1 << 26;

@@ -1,6 +1,6 @@
 //! Samples from files, with what a reconstruction can take from other files.
 
-use super::options::unknown;
+use super::options::{k_unit, unknown};
 use crate::arrays::single;
 use crate::background::abandonable;
 use crate::detached::detached;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use warpstride::io::cfl::{array_of, is_cfl};
-use warpstride::mri::data::{ImageIndex, KSpace, KUnit};
+use warpstride::mri::data::{ImageIndex, KSpace};
 use warpstride::mri::io::bart::{self, BartFiles, MatrixSize};
 use warpstride::mri::io::images;
 use warpstride::mri::io::ismrmrd::{self, DEFAULT_GROUP, KSpaceFile, ReadOptions, Selection};
@@ -36,15 +36,6 @@ pub(super) struct Source {
 enum Files {
     Ismrmrd(PathBuf, ReadOptions),
     Bart(BartFiles),
-}
-
-/// The unit of a trajectory with this name.
-pub(super) fn k_unit(name: Option<&str>) -> Result<Option<KUnit>, Failure> {
-    let parse = |name: &str| {
-        let why = || Failure::Data(format!("k_unit {name:?}: expected {}", KUnit::NAMES));
-        KUnit::parse(name).ok_or_else(why)
-    };
-    name.map(parse).transpose()
 }
 
 impl Source {

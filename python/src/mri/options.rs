@@ -1,6 +1,5 @@
 //! The arguments of a reconstruction.
 
-use super::kspace::k_unit;
 use crate::backend::Devices;
 use crate::errors::Failure;
 use ndarray::Array2;
@@ -37,6 +36,15 @@ pub(crate) struct Asked {
     pub(crate) double: Option<bool>,
     pub(crate) backend: String,
     pub(crate) devices: Option<Devices>,
+}
+
+/// The unit of a trajectory with this name.
+pub(super) fn k_unit(name: Option<&str>) -> Result<Option<KUnit>, Failure> {
+    let parse = |name: &str| {
+        let why = || Failure::Data(format!("k_unit {name:?}: expected {}", KUnit::NAMES));
+        KUnit::parse(name).ok_or_else(why)
+    };
+    name.map(parse).transpose()
 }
 
 /// An argument that is none of the names.

@@ -2,18 +2,19 @@
 
 use super::kspace::MriKSpace;
 use super::options::Asked;
-use super::shared::{Images, Shared};
+use super::running::{Progress, Running};
+use super::shared::{CoilMaps, Images, Shared};
 use crate::arrays::{converted, copied, single};
 use crate::backend::{DevicesKind, GroupRequest, open};
 use crate::background::{Worker, abandonable};
 use crate::errors::Failure;
 use crate::wording::all_in_python;
-use ndarray::{Array1, Array2, Array3, Array5, Axis};
+use ndarray::{Array1, Array2, Array5, Axis};
 use num_complex::Complex;
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray5};
 use pyo3::prelude::*;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use warpstride::mri::cpu::on_cpu;
 use warpstride::mri::cuda::{kernels, on_cuda_devices, on_emulated_devices};
 use warpstride::mri::data::KSpace;
@@ -21,9 +22,9 @@ use warpstride::mri::io::ismrmrd::KSpaceFile;
 use warpstride::mri::nufft::SpreadingKernel;
 use warpstride::mri::{
     Coverage, Density, Engine, EstimatedMaps, FieldBasis, MapDoubt, MemorySizes, OperatorName,
-    Options, Plans, Problem, Recipe, ReconstructionSteps, diagnose, grid_of,
+    Options, Plans, Problem, ReconstructionSteps, diagnose, grid_of,
 };
-use warpstride::run::{BackendKind, Interrupt, Steps};
+use warpstride::run::BackendKind;
 use warpstride::system::Memory;
 
 /// What does not fit, for messages.
@@ -31,9 +32,6 @@ pub(crate) const WHAT: &str = "the reconstruction";
 
 /// Cells of the NUFFT's fine grid per mode, with which the smallest tolerance is reached.
 const OVERSAMPLING: f64 = 2.0;
-
-/// Coil maps (set, coil, voxel), and what the user should know of them.
-pub(super) type CoilMaps = (Option<Array3<Complex<f64>>>, Vec<String>);
 
 /// The maps that are given, or those that are estimated, (set, coil, voxel), with what the user
 /// should know of them.
@@ -94,68 +92,6 @@ fn coil_maps(
         ));
     }
     Ok((Some(maps), notes))
-}
-
-/// A computation in progress.
-pub(crate) struct Running<E: Engine + ?Sized = dyn Engine> {
-    pub(crate) steps: ReconstructionSteps<E>,
-    pub(crate) residuals: Vec<f64>,
-    pub(crate) recipe: Recipe,
-    /// Maps on the host.
-    pub(crate) maps: Option<Array3<Complex<f64>>>,
-    pub(crate) density: &'static str,
-    pub(crate) notes: Vec<String>,
-    pub(crate) problems: Vec<String>,
-}
-
-impl<E: Engine + ?Sized> Running<E> {
-    /// Does iterations for about this time, at least one; without time exactly one.
-    pub(crate) fn advance(
-        &mut self,
-        time: Duration,
-        interrupt: &Interrupt,
-    ) -> Result<Progress, Failure> {
-        if time.is_zero() {
-            self.steps.engine_mut().one_by_one();
-        }
-        let begun = Instant::now();
-        let mut entries = Vec::new();
-        while !(self.steps.finished() || interrupt.requested()) {
-            entries.extend(self.steps.advance()?);
-            if begun.elapsed() >= time {
-                break;
-            }
-        }
-        let found = entries.iter().map(|entry| entry.residual);
-        self.residuals.extend(found);
-        let entries = entries
-            .iter()
-            .map(|entry| (entry.iteration, entry.residual));
-        Ok((
-            entries.collect(),
-            self.steps.planned(),
-            self.steps.finished(),
-        ))
-    }
-
-    /// A JSON document with all but arrays.
-    pub(crate) fn facts(&mut self) -> Result<String, Failure> {
-        let data_residual = self.steps.data_residual()?;
-        let engine = self.steps.engine();
-        let setup = engine.setup();
-        Ok(serde_json::json!({
-            "data_residual": data_residual,
-            "converged": engine.converged(),
-            "backend": setup.backend,
-            "device": setup.device,
-            "precision": setup.precision,
-            "density": self.density,
-            "recipe": self.recipe,
-            "notes": all_in_python(self.notes.iter().cloned()),
-            "problems": all_in_python(self.problems.iter().cloned()),
-        })
-        .to_string())
-    }
 }
 
 /// Samples: arrays (sample, axis) and (coil, sample), or those of a file.
@@ -409,9 +345,6 @@ pub(super) struct MriRun {
     worker: Worker<Images>,
     double: bool,
 }
-
-/// Iterations with their residuals, iterations of the recipe, whether the run is finished.
-pub(crate) type Progress = (Vec<(usize, f64)>, usize, bool);
 
 /// What Python hands over: samples (coil, sample) at `k` (sample, axis), cycles/pixel, with maps
 /// (set, coil, slice, row, column), density weights (sample) and a field, coefficients (sample,

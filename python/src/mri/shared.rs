@@ -1,7 +1,9 @@
 //! What the images of one call have in common.
 
-use super::reconstruct::{CoilMaps, Running};
+use super::running::Running;
 use crate::errors::Failure;
+use ndarray::Array3;
+use num_complex::Complex;
 use std::collections::BTreeMap;
 use warpstride::gpu::{CudaDevice, EmulatedDevice};
 use warpstride::mri::Plans;
@@ -10,6 +12,9 @@ use warpstride::system::Memory;
 
 /// Share of the available memory that plans of several images may take.
 const PLANS: u64 = 8;
+
+/// Coil maps (set, coil, voxel), and what the user should know of them.
+pub(super) type CoilMaps = (Option<Array3<Complex<f64>>>, Vec<String>);
 
 /// The back end of an image.
 type OpenBackend = Backend<Vec<CudaDevice>, Vec<EmulatedDevice>>;

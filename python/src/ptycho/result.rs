@@ -1,6 +1,5 @@
 //! The result of a reconstruction.
 
-use super::run::entry;
 use crate::arrays::single;
 use crate::detached::detached;
 use crate::errors::Failure;
@@ -10,8 +9,33 @@ use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2, PyReadonlyArray3, ToPyArray
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use std::path::PathBuf;
-use warpstride::ptycho::data::{Propagation, Reconstruction};
+use warpstride::ptycho::data::{HistoryEntry, Propagation, Reconstruction};
 use warpstride::ptycho::io::results::{self, OtherResult};
+
+/// Iteration, engine, Fourier error, exit-wave change, photon error, R, `R_free`, seconds.
+pub(super) type Entry = (
+    usize,
+    String,
+    f64,
+    Option<f64>,
+    Option<f64>,
+    Option<f64>,
+    Option<f64>,
+    f64,
+);
+
+pub(super) fn entry(of: HistoryEntry) -> Entry {
+    (
+        of.iteration,
+        of.engine,
+        of.err_fourier,
+        of.err_exit,
+        of.err_phot,
+        of.r_factor,
+        of.r_free,
+        of.seconds,
+    )
+}
 
 /// Modes or layers (mode, row, column), in the precision of the run.
 pub(super) fn complex_array(

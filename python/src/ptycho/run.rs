@@ -1,7 +1,7 @@
 //! A reconstruction as it runs: a thread with the engine.
 
 use super::recipe::{automatic, propagation, recipe};
-use super::result::{PtychoResult, complex_array};
+use super::result::{Entry, PtychoResult, complex_array, entry};
 use super::running::{Begin, Input, Running};
 use super::scan::PtychoScan;
 use crate::arrays::{copied, counts, single};
@@ -20,7 +20,7 @@ use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use warpstride::ptycho::data::{Frames, Geometry, HistoryEntry, Mask, Scan};
+use warpstride::ptycho::data::{Frames, Geometry, Mask, Scan};
 use warpstride::ptycho::{
     Precision, Recipe, SavedRun, ScaleSpread, StartObject, fingerprint, result,
 };
@@ -43,31 +43,6 @@ fn mask(mask: &PyReadonlyArrayDyn<'_, bool>) -> Result<Mask, Failure> {
 
 /// The present state: finished iterations, all of the recipe, whether the run is finished.
 type Progress = (usize, usize, bool);
-
-/// Iteration, engine, Fourier error, exit-wave change, photon error, R, `R_free`, seconds.
-type Entry = (
-    usize,
-    String,
-    f64,
-    Option<f64>,
-    Option<f64>,
-    Option<f64>,
-    Option<f64>,
-    f64,
-);
-
-pub(super) fn entry(of: HistoryEntry) -> Entry {
-    (
-        of.iteration,
-        of.engine,
-        of.err_fourier,
-        of.err_exit,
-        of.err_phot,
-        of.r_factor,
-        of.r_free,
-        of.seconds,
-    )
-}
 
 /// A reconstruction of arrays, or of a scan from a file.
 #[pyclass(frozen, module = "warpstride._warpstride")]

@@ -1,6 +1,6 @@
 //! Data: arrays, and files.
 
-use super::BackendOptions;
+use super::calculation::BackendOptions;
 use crate::detached::detached;
 use crate::errors::Failure;
 use crate::wording::all_in_python;

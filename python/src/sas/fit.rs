@@ -1,7 +1,7 @@
 //! Fits of models to data.
 
+use super::calculation::{BackendOptions, DistributionRow, calculation};
 use super::data::{Data, scattering};
-use super::{BackendOptions, DistributionRow, calculation};
 use crate::background::{Observer, observed};
 use crate::errors::Failure;
 use numpy::IntoPyArray;

@@ -1,6 +1,6 @@
 //! The resolution of an instrument, in an evaluation.
 
-use super::definition;
+use super::calculation::definition;
 use crate::errors::Failure;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;

@@ -1,6 +1,6 @@
 //! The points of Arrow tables: a column of times, one of values, and those that name the series.
 
-use super::table::{Labels, Series, TimeColumn};
+use super::table::{Label, Labels, Series, TimeColumn};
 use crate::errors::Failure;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -575,14 +575,6 @@ fn formatted(array: &ArrayRef) -> Option<StringArray> {
         Some(days) => date(days).map(Some),
     })
     .collect()
-}
-
-/// A label of a series.
-#[derive(Debug, Clone)]
-pub(super) enum Label {
-    None,
-    Text(String),
-    Integer(i64),
 }
 
 /// The cells of a column of labels.

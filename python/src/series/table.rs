@@ -1,7 +1,5 @@
 //! The table of a granularity: labels of the series, starts of the buckets, aggregates.
 
-use super::STREAM;
-use super::columns::Label;
 use crate::arrays::elements;
 use crate::detached::detached;
 use crate::errors::Failure;
@@ -20,6 +18,7 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyList, PyTuple};
 use std::collections::HashSet;
+use std::ffi::CStr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use warpstride::series::{Aggregate, Batch, BucketAxis, Buckets, Resample, Resampled};
@@ -38,6 +37,17 @@ pub(super) struct Series {
     pub(super) batch: Batch,
     pub(super) labels: Labels,
     pub(super) time: TimeColumn,
+}
+
+/// The name of a capsule with a stream of the Arrow C data interface.
+pub(super) const STREAM: &CStr = c"arrow_array_stream";
+
+/// A label of a series.
+#[derive(Debug, Clone)]
+pub(super) enum Label {
+    None,
+    Text(String),
+    Integer(i64),
 }
 
 /// The labels of all series.

@@ -1,6 +1,7 @@
 //! A CUDA device as a [`Device`].
 
 mod profiler;
+mod transforms;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,7 +12,7 @@ use warpstride_device::Complex32;
 use warpstride_device::launch::{AnyLaunch, Cuda, Read, Work, Write};
 
 use super::cuda_fft::FftModules;
-use super::profile::{COPIES, EXCHANGE_TO_DEVICE, EXCHANGE_TO_HOST, bytes_of};
+use super::profile::{COPIES, EXCHANGE_TO_DEVICE, EXCHANGE_TO_HOST, WORK, bytes_of};
 use super::{
     Buffer, CudaFft, Device, Direction, GpuError, PendingCopy, ProfileSpan, ReadBack, Result,
 };
@@ -134,12 +135,16 @@ impl CudaDevice {
         Ok(self.copies.get_or_init(|| stream))
     }
 
-    pub(super) fn fft_workspace(&self) -> &Arc<FftWorkspace> {
-        &self.transforms
-    }
-
-    pub(super) fn fft_modules(&self) -> &FftModules {
-        &self.fft_modules
+    /// Calls `work`, which queues an operation in the stream of all work, and times it if the device
+    /// is profiled.
+    fn profiled_work<R>(
+        &self,
+        name: &'static str,
+        bytes: Option<usize>,
+        work: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
+        let stream = (WORK, &*self.stream);
+        self.profiler.time(stream, name, bytes, work)
     }
 
     /// Captures the operations that `work` queues instead of running them; see [`Graph::capture`].
@@ -323,9 +328,11 @@ impl Device for CudaDevice {
         let queued = Event::new(&self.context, Timing::Off)?;
         queued.record(&self.stream)?;
         copies.wait_event(&queued)?;
-        let copy = self.profiled((COPIES, copies), "send", bytes_of::<T>(parts), || {
-            Ok(copies.upload_parts(from, parts, &mut to)?)
-        })?;
+        let copy = self
+            .profiler
+            .time((COPIES, copies), "send", bytes_of::<T>(parts), || {
+                Ok(copies.upload_parts(from, parts, &mut to)?)
+            })?;
         Ok(CudaArriving { copy, buffer: to })
     }
 
@@ -398,7 +405,7 @@ impl Device for CudaDevice {
                 CopyDirection::ToDevice => (EXCHANGE_TO_DEVICE, "send"),
             };
             let bytes = pieces.bytes(number);
-            self.profiled((row, &stream), name, bytes, || {
+            self.profiler.time((row, &stream), name, bytes, || {
                 Ok(pieces.copy(direction, number, &mut exchange)?)
             })?;
         }

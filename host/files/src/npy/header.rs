@@ -11,13 +11,21 @@ const ALIGNMENT: usize = 64;
 /// The error for a header of the file `name`.
 pub(super) fn refused(name: &str, error: HeaderError) -> IoError {
     match error {
-        HeaderError::Read(e) => super::unreadable(name, &e),
+        HeaderError::Read(e) => unreadable(name, &e),
         HeaderError::Form(found) => IoError::Format {
             file: name.to_owned(),
             expected: "a NumPy array (.npy)",
             found,
         },
         HeaderError::Element(description) => wrong_element(name, &description),
+    }
+}
+
+/// The error for a file that cannot be read.
+pub(super) fn unreadable(name: &str, reason: &dyn std::fmt::Display) -> IoError {
+    IoError::Open {
+        file: name.to_owned(),
+        reason: reason.to_string(),
     }
 }
 

@@ -11,7 +11,7 @@ use super::{IoError, Source};
 use hdf5_metno as hdf5;
 use hdf5_metno::dataset::{ChunkInfo, ChunkOpts};
 use ndarray::{ArrayD, IxDyn};
-use places::Places;
+use places::{Piece, Places};
 use rayon::prelude::*;
 use std::fs::File;
 use std::ops::Range;
@@ -66,9 +66,6 @@ pub(super) struct Chunks {
     /// The file, which is open while chunks are read.
     file: PathBuf,
 }
-
-/// A chunk, and the part of the dataset that is read of it.
-type Piece<'c> = (&'c ChunkInfo, Vec<Range<usize>>);
 
 /// What is read along the first axis of the dataset (its lines, from the first to the last), the
 /// chunks with it, and where it goes.

@@ -1,60 +1,17 @@
 //! What a file contains, for the error about a file without the expected datasets.
 
-use super::{ListedDataset, Source};
+use super::Source;
+use super::listed::{Contents, DEEPEST, ListedDataset, MAX_LINKS};
 use hdf5_metno as hdf5;
 use std::collections::{BTreeSet, VecDeque};
-use warpstride_core::text::{count, shortened};
+use warpstride_core::text::shortened;
 
-/// Most links that are looked at: a damaged file may have endless ones.
-const MAX_LINKS: usize = 2000;
 /// Most datasets that are listed.
 const LISTED: usize = 12;
 /// Most letters of a path that are shown.
 const LONGEST_PATH: usize = 100;
 /// Most links to other files that are followed.
 const MOST_FILES: usize = 100;
-/// Deepest group that is looked into.
-const DEEPEST: usize = 8;
-
-/// The datasets of a file, as far as it is looked through.
-#[derive(Default)]
-pub(super) struct Contents {
-    /// The datasets, without those that are damaged.
-    pub(super) datasets: Vec<ListedDataset>,
-    /// Links of the groups that were found that were not looked at.
-    links: u64,
-    /// Groups that were not looked into, as they are too deep or come after the last link that was
-    /// looked at.
-    groups: usize,
-    /// Links to other files in whose places there is no dataset, or that were not followed.
-    elsewhere: usize,
-}
-
-impl Contents {
-    /// What was not looked at; `None` if that is nothing.
-    fn unseen(&self) -> Option<String> {
-        let counted = |n: u64, noun| (n > 0).then(|| count(n, noun));
-        let links = counted(self.links, ["link", "links"]);
-        let groups = counted(self.groups as u64, ["group", "groups"]);
-        let more = match (links, groups) {
-            (None, None) => None,
-            (Some(one), None) | (None, Some(one)) => Some(one),
-            (Some(links), Some(groups)) => Some(format!("{links} and {groups}")),
-        };
-        let more = more.map(|what| {
-            format!(
-                "{what} more, as at most {MAX_LINKS} links are looked at, in groups at most {DEEPEST} levels deep"
-            )
-        });
-        let elsewhere = counted(self.elsewhere as u64, ["link", "links"]).map(|links| {
-            format!("{links} to other files, where no dataset was found or looked for (those out of its folder: --follow-links)")
-        });
-        match (more, elsewhere) {
-            (Some(more), Some(elsewhere)) => Some(format!("{more}; {elsewhere}")),
-            (more, elsewhere) => more.or(elsewhere),
-        }
-    }
-}
 
 impl Source {
     /// The datasets of the file with their shapes, `/scan/images (160 x 128 x 128), …`, the largest

@@ -8,6 +8,7 @@
 use super::{IoError, Source};
 use hdf5_metno as hdf5;
 use std::{io, panic, thread};
+use warpstride_formats::hdf5_structure::LinkTarget;
 
 /// Part of HDF5's message about an external link that cannot be followed.
 const EXTERNAL: &str = "external";
@@ -24,6 +25,55 @@ pub(super) struct Link<'p> {
 }
 
 impl Source {
+    /// Where the last part of `path` is; `None` if a link is missing.
+    pub(super) fn link<'p>(&self, path: &'p str) -> Result<Option<Link<'p>>, IoError> {
+        let mut group = self
+            .file()?
+            .group("/")
+            .map_err(|_| self.damaged("/", "the root group is damaged"))?;
+        let mut parts = path.split('/').filter(|p| !p.is_empty()).peekable();
+        // Where the group is, if it can be found without HDF5, which would make a list of all links
+        // for each that is looked for.
+        let mut address = self.address("/");
+        while let Some(name) = parts.next() {
+            let known = address.and_then(|at| self.known_links(at));
+            let target = known.as_ref().map(|links| links.get(name));
+            address = match target {
+                Some(Some(LinkTarget::Hard(address))) => Some(*address),
+                _ => None,
+            };
+            let kind = match target {
+                Some(None) => None,
+                Some(Some(LinkTarget::Hard(_))) => Some(hdf5::LinkType::Hard),
+                Some(Some(LinkTarget::Soft(_))) => Some(hdf5::LinkType::Soft),
+                Some(Some(LinkTarget::External { .. })) => Some(hdf5::LinkType::External),
+                Some(Some(LinkTarget::Other)) | None => group
+                    .find_link(
+                        hdf5::IndexType::Name,
+                        hdf5::IterationOrder::Native,
+                        |found, info| Ok((found == name).then_some(info.link_type)),
+                    )
+                    .map_err(|_| self.damaged(path, "the links on its path are damaged"))?,
+            };
+            let kind = match kind {
+                None => return Ok(None),
+                Some(hdf5::LinkType::External) => {
+                    return Err(self.unsupported(path, "a link to another file"));
+                }
+                Some(kind) => kind,
+            };
+            let link = Link { group, name, kind };
+            if parts.peek().is_none() {
+                return Ok(Some(link));
+            }
+            group = match self.group_at(&link, path)? {
+                Some(next) => next,
+                None => return Ok(None),
+            };
+        }
+        Ok(None)
+    }
+
     /// The group that `link`, the end of `path`, leads to; `None` if that is not a group.
     pub(super) fn group_at(&self, link: &Link, path: &str) -> Result<Option<hdf5::Group>, IoError> {
         match self.open_at(link, path, hdf5::Group::group)? {

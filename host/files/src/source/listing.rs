@@ -1,6 +1,7 @@
 //! The datasets of a file with their shapes, element types and units.
 
 use super::Source;
+use super::listed::{ElementKind, ListedDataset};
 use super::matlab_complex::{MatlabDouble, MatlabSingle};
 use hdf5_metno as hdf5;
 use hdf5_metno::types::{FloatSize, IntSize, TypeDescriptor};
@@ -9,46 +10,6 @@ use std::io::Read;
 
 /// Bytes of the largest element type that is described; others are strings or records.
 const LARGEST_ELEMENT: usize = 16;
-
-/// Kinds of elements of a dataset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ElementKind {
-    /// Integers, or truth values.
-    Integer,
-    /// Floating-point numbers.
-    Float,
-    /// Compounds of a real and an imaginary part, named `r` and `i`, or `real` and `imag`.
-    Complex,
-    /// Strings, references and other records.
-    Other,
-}
-
-/// A dataset, not yet read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListedDataset {
-    /// Path, from the root.
-    pub path: String,
-    /// Shape, from the slowest to the fastest axis; empty for a scalar.
-    pub shape: Vec<usize>,
-    /// Kind of its elements.
-    pub kind: ElementKind,
-    /// Name of the element type: `uint16`.
-    pub element: String,
-    /// Its attribute `units`, if it has one that is not empty.
-    pub units: Option<String>,
-}
-
-impl ListedDataset {
-    /// Number of elements; saturates.
-    pub fn elements(&self) -> usize {
-        self.shape.iter().fold(1, |n, d| n.saturating_mul(*d))
-    }
-
-    /// The last part of its path.
-    pub fn name(&self) -> &str {
-        self.path.rsplit('/').next().unwrap_or_default()
-    }
-}
 
 impl Source {
     /// The datasets of the file, the largest first, as far as it is looked through

@@ -1,10 +1,11 @@
 //! Where a path of a file leads: through soft links, and to other files.
 
+use super::known::Links;
 use super::linked::Holder;
 use super::{IoError, Source};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
-use warpstride_formats::hdf5_structure::{LinkTarget, Structure, StructureError, VirtualDataset};
+use warpstride_formats::hdf5_structure::{LinkTarget, StructureError, VirtualDataset};
 
 /// Most soft links of a path.
 const MOST_SOFT: usize = 32;
@@ -12,44 +13,6 @@ const MOST_SOFT: usize = 32;
 const MOST_FILES: usize = 8;
 /// Most parts of a path.
 const LONGEST_PATH: usize = 200;
-/// Most links of a file that are kept.
-const MOST_LINKS: usize = 400_000;
-
-/// Links of a group, or `None` if they cannot be read.
-pub(super) type Links = Option<Rc<BTreeMap<String, LinkTarget>>>;
-
-/// What has been read of the structure of a file.
-#[derive(Default)]
-pub(super) struct Known {
-    /// The file, once it has been opened.
-    structure: Option<Result<Structure, StructureError>>,
-    groups: BTreeMap<u64, Links>,
-    links: usize,
-    datasets: BTreeMap<u64, Result<Option<Rc<VirtualDataset>>, String>>,
-}
-
-impl Known {
-    fn structure(&mut self, source: &Source) -> Option<&mut Structure> {
-        self.structure
-            .get_or_insert_with(|| Structure::open(source.path()))
-            .as_mut()
-            .ok()
-    }
-
-    fn group(&mut self, source: &Source, address: u64) -> Links {
-        if let Some(known) = self.groups.get(&address) {
-            return known.clone();
-        }
-        let links = if self.links < MOST_LINKS {
-            self.structure(source)?.links(address).ok().map(Rc::new)
-        } else {
-            None
-        };
-        self.links += links.as_ref().map_or(1, |links| links.len().max(1));
-        self.groups.insert(address, links.clone());
-        links
-    }
-}
 
 /// Where a path leads.
 enum Target {
@@ -117,7 +80,7 @@ impl Source {
         let found = match known.datasets.get(&address) {
             Some(found) => found.clone(),
             None => {
-                let read = match known.structure(self) {
+                let read = match known.structure(&self.path) {
                     Some(structure) => structure.virtual_dataset(address),
                     None => Ok(None),
                 };
@@ -134,7 +97,7 @@ impl Source {
 
     /// The links of the group at `address`, if they can be read without HDF5.
     pub(super) fn known_links(&self, address: u64) -> Links {
-        self.known.borrow_mut().group(self, address)
+        self.known.borrow_mut().group(&self.path, address)
     }
 
     /// The address of the object `path`, if it is in this file and can be found without HDF5.
@@ -151,7 +114,7 @@ impl Source {
         let may_be_virtual = match self.place(path) {
             Ok(Target::Here(address)) => {
                 let known = &mut *self.known.borrow_mut();
-                let structure = known.structure(self);
+                let structure = known.structure(&self.path);
                 structure.is_none_or(|structure| structure.may_be_virtual(address))
             }
             Ok(Target::Elsewhere(..) | Target::Unknown) | Err(_) => true,
@@ -175,7 +138,7 @@ impl Source {
             return Err(damaged());
         };
         let known = &mut *self.known.borrow_mut();
-        let structure = known.structure(self).ok_or_else(damaged)?;
+        let structure = known.structure(&self.path).ok_or_else(damaged)?;
         match structure.longest_text(address, name) {
             Ok(Some(longest)) if longest as usize > most => {
                 let reason =
@@ -190,7 +153,12 @@ impl Source {
 
     fn place(&self, path: &str) -> Result<Target, IoError> {
         let mut left: VecDeque<String> = parts(path).collect();
-        let Some(root) = self.known.borrow_mut().structure(self).map(|of| of.root()) else {
+        let Some(root) = self
+            .known
+            .borrow_mut()
+            .structure(&self.path)
+            .map(|of| of.root())
+        else {
             return Ok(Target::Unknown);
         };
         // Addresses of the groups from the root to where the path has led.
@@ -198,7 +166,7 @@ impl Source {
         let mut soft = 0;
         while let Some(name) = left.pop_front() {
             let group = at.last().copied().unwrap_or(root);
-            let Some(links) = self.known.borrow_mut().group(self, group) else {
+            let Some(links) = self.known.borrow_mut().group(&self.path, group) else {
                 return Ok(Target::Unknown);
             };
             match links.get(&name) {

@@ -2,9 +2,7 @@
 
 mod stored_size;
 
-pub use stored_size::{ADVICE_SPARSE, DIFFERENT, LOOKED_AT, is_alike};
-pub use stored_size::{ADVICE_UNCOMPRESSED, check_stored};
-pub use stored_size::{GREATEST_RATIO, RATIO, UNJUDGED};
+pub use stored_size::{check_stored, is_alike};
 
 use super::chunks::Chunks;
 use super::linked::Holder;

@@ -1,8 +1,8 @@
 //! Checks of a dataset's size against the file and the available memory, before anything is
 //! allocated.
 
-use super::numbers::{GREATEST_RATIO, RATIO, UNJUDGED};
-use super::{ADVICE_UNCOMPRESSED, IoError, Source};
+use super::bounds::{ADVICE_UNCOMPRESSED, GREATEST_RATIO, RATIO, UNJUDGED};
+use super::{IoError, Source};
 use hdf5_metno as hdf5;
 use hdf5_metno::dataset::Layout;
 use warpstride_core::system::Bytes;

@@ -2,29 +2,9 @@
 //! elsewhere.
 
 use super::linked::Registry;
+use super::superblock::{still_written, when_it_is_closed};
 use super::{IoError, Source, Writer};
 use std::rc::Rc;
-use warpstride_core::text::shell_quoted;
-
-/// What to do about a file that is marked as being written.
-fn when_it_is_closed(name: &str) -> String {
-    format!(
-        "wait until the program that writes it has closed it; if that program has ended, remove the mark with `h5clear -s {}`",
-        shell_quoted(name)
-    )
-}
-
-/// The error for a file that a program has open for writing.
-pub(super) fn still_written(name: &str) -> IoError {
-    IoError::Format {
-        file: name.to_owned(),
-        expected: "an HDF5 file that has been closed",
-        found: format!(
-            "one that is still open for writing, or whose program has ended without closing it (as its superblock says); {}",
-            when_it_is_closed(name)
-        ),
-    }
-}
 
 impl Source {
     /// Names of the files that a program has open for writing: this one, and those that its links

@@ -1,8 +1,8 @@
 //! Start field and source from arrays in the memory of a device, and the field into one, without
 //! copies through the host.
 
-use super::block::{Block, two};
-use super::engine::{GroupEngine, drain_on_error};
+use super::block::{Block, drain_on_error, two};
+use super::engine::GroupEngine;
 use super::kernels::GpuReal;
 use super::plan::Plan;
 use super::values::Border;

@@ -236,3 +236,12 @@ pub(super) fn two<B>(fields: &mut [B], from: usize, to: usize) -> (&B, &mut B) {
         (&high[0], &mut low[to])
     }
 }
+
+/// Waits for all work after an error, because no work may be pending when memory is freed.
+pub(super) fn drain_on_error<G: DeviceGroup, R>(group: &G, done: Result<R>) -> Result<R> {
+    if done.is_err() {
+        // The first error is the cause.
+        drop(group.drain());
+    }
+    done
+}

@@ -6,7 +6,7 @@ mod races;
 use ndarray::Array2;
 
 use super::batch::{Batch, Lengths};
-use super::block::{Block, Shape};
+use super::block::{Block, Shape, drain_on_error};
 use super::halo_links::halo_links;
 use super::kernels::GpuReal;
 use super::memory::{copy_rate, three_fields_fit};
@@ -342,13 +342,4 @@ impl<T: GpuReal, G: DeviceGroup> Engine<T> for GroupEngine<T, G> {
     fn take_spans(&mut self) -> Result<Vec<Span>, JacobiError> {
         Ok(std::mem::take(&mut self.spans))
     }
-}
-
-/// Waits for all work after an error, because no work may be pending when memory is freed.
-pub(super) fn drain_on_error<G: DeviceGroup, R>(group: &G, done: gpu::Result<R>) -> gpu::Result<R> {
-    if done.is_err() {
-        // The first error is the cause.
-        drop(group.drain());
-    }
-    done
 }

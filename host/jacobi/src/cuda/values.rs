@@ -3,8 +3,7 @@
 
 use ndarray::{Array2, ArrayViewMut2};
 
-use super::block::{Block, two};
-use super::engine::drain_on_error;
+use super::block::{Block, drain_on_error, two};
 use super::kernels::GpuReal;
 use crate::{JacobiError, Problem};
 use warpstride_cuda::gpu::{self, DeviceGroup, StreamId};

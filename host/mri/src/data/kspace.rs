@@ -1,6 +1,6 @@
 //! Samples of k-space as plain, validated data.
 
-use super::{KUnit, k_unit_advice};
+use super::{Extent, KUnit, k_unit_advice};
 use ndarray::{Array1, Array2, Array3, Array4, Array5, ArrayView1, Axis};
 use num_complex::Complex;
 use std::ops::Range;
@@ -17,17 +17,6 @@ pub struct Readout {
     pub interval: f64,
     /// Number of samples discarded before the first one.
     pub discarded: usize,
-}
-
-/// Size of the image that the samples encode.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Extent {
-    /// Voxels along slices, rows and columns.
-    pub matrix: [usize; 3],
-    /// Number of axes of k-space, 2 or 3; two axes encode a single slice.
-    pub axes: usize,
-    /// Extent along slices, rows and columns, m, if known.
-    pub field_of_view: Option<[f64; 3]>,
 }
 
 /// How a trajectory was given before it was converted to cycles per pixel of the image.

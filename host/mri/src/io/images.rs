@@ -6,7 +6,7 @@ use crate::data::FieldPhases;
 use crate::io::bart::SLICE;
 use ndarray::{Array2, Array3, Array4, Array5, ArrayD, Axis, Ix2, Ix3, Ix4, Ix5};
 use num_complex::Complex;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use warpstride_core::system::Memory;
 use warpstride_files::IoError;
 use warpstride_files::cfl::{CflFile, is_cfl};
@@ -18,12 +18,21 @@ mod write;
 
 pub use nifti::NiftiValues;
 pub use nifti::is_nifti;
-pub use write::{Written, check_images, write, write_images};
+pub use write::{check_images, write, write_images};
 
 /// Datasets that may hold an image, in the order of precedence.
 const IMAGES: [&str; 2] = ["/image/data", "/truth/image"];
 /// Datasets that may hold coil maps, in the order of precedence.
 const COIL_MAPS: [&str; 2] = ["/coil_maps/data", "/truth/coil_maps"];
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Written {
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// Notes for the user.
+    pub notes: Vec<String>,
+}
 
 /// Whether `path` names a NumPy array.
 #[must_use]

@@ -2,12 +2,12 @@
 
 use std::f64::consts::{PI, TAU};
 
-use super::LadderSize;
 use super::phantom::phantom;
 use crate::cuda::direct::Direct;
-use crate::{MriError, Trigonometry};
+use crate::{Grid, MriError, Trigonometry};
 use ndarray::Array2;
 use num_complex::Complex;
+use serde::Serialize;
 use warpstride_cuda::gpu::{Buffer, Device};
 use warpstride_device::launch::Work;
 use warpstride_device::{Complex32, F32x4};
@@ -16,6 +16,31 @@ use warpstride_kernels::mri::direct_ladder_staged::MriLadderPack;
 
 /// Number of voxels whose error is checked.
 const CHECKED_VOXELS: usize = 64;
+
+/// The problem for which the ladder is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct LadderSize {
+    /// Voxels.
+    pub grid: Grid,
+    /// Spokes through the centre of k-space.
+    pub spokes: usize,
+    /// Samples per spoke.
+    pub readout: usize,
+    /// Coils in the rungs where several coils share the phases.
+    pub coils: usize,
+}
+
+impl Default for LadderSize {
+    /// 256², 402 spokes of 256, 12 coils.
+    fn default() -> Self {
+        Self {
+            grid: Grid::two(256, 256),
+            spokes: 402,
+            readout: 256,
+            coils: 12,
+        }
+    }
+}
 
 /// The textbook's arrays.
 pub(super) struct LadderInputs<M: Device> {

@@ -1,42 +1,7 @@
 //! What the summary says of each of several images.
 
-use super::MriSummary;
+use super::{ImageSummary, MriSummary};
 use crate::data::ImageIndex;
-use serde::Serialize;
-
-/// One of several images, as `--summary` describes it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ImageSummary {
-    /// Its counters.
-    #[serde(flatten)]
-    pub index: ImageIndex,
-    /// Iterations done.
-    pub iterations: usize,
-    /// |r|²/|b|² after each of them.
-    pub residuals: Vec<f64>,
-    /// Σ w |d − Eρ|²/Σ w |d|² at the end; none for the adjoint.
-    pub data_residual: Option<f64>,
-    /// Readouts.
-    pub readouts: usize,
-    /// Samples of a coil.
-    pub samples: usize,
-    /// Sets of coil maps; `null` without maps.
-    pub coil_map_sets: Option<usize>,
-    /// Wall-clock seconds of the iterations.
-    pub seconds: f64,
-    /// As in [`MriSummary`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nrmse: Option<f64>,
-    /// As in [`MriSummary`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub magnitude_nrmse: Option<f64>,
-    /// As in [`MriSummary`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub psnr: Option<f64>,
-    /// As in [`MriSummary`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ssim: Option<f64>,
-}
 
 impl MriSummary {
     /// The summary of a run of several images from those of each: times, iterations, readouts and

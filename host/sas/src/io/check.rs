@@ -5,7 +5,8 @@ mod invalid_rows;
 
 use super::IoError;
 use crate::data::{Curve, ScatteringImage, Smearing};
-use invalid_rows::{Validity, coordinate, of_sigma, of_width, valid_rows};
+pub(super) use invalid_rows::RowLabel;
+use invalid_rows::{Validity, coordinate, is_unset, of_sigma, of_width, valid_rows};
 use warpstride_core::text::count;
 
 /// Singular and plural for [`count`].
@@ -68,9 +69,6 @@ impl RawImage {
     }
 }
 
-/// The location of row `i` for messages: `line 12`.
-pub(super) type RowLabel<'p> = &'p dyn Fn(usize) -> String;
-
 fn no_points_left(file: &str, found: &str) -> IoError {
     IoError::Value {
         file: file.to_owned(),
@@ -78,14 +76,6 @@ fn no_points_left(file: &str, found: &str) -> IoError {
         found: found.to_owned(),
         expected: "at least one point with q > 0".to_owned(),
     }
-}
-
-/// Whether a column says nothing: NaN, 0, or −1 as SASfit writes, everywhere.
-fn is_unset(values: &[f64]) -> bool {
-    [0.0, -1.0]
-        .iter()
-        .any(|none| values.iter().all(|v| v == none))
-        || values.iter().all(|v| v.is_nan())
 }
 
 /// The uncertainties; `None`, with a note, for a column that says nothing.

@@ -8,12 +8,14 @@ mod check;
 mod column_order;
 mod decimal_comma;
 mod header;
+mod messages;
 mod names;
 #[cfg(feature = "hdf5")]
 mod nxcansas;
 #[cfg(not(feature = "hdf5"))]
 #[path = "nxcansas_off.rs"]
 mod nxcansas;
+mod options;
 mod rows;
 mod text;
 mod units;
@@ -22,15 +24,17 @@ mod write;
 mod write_hdf5;
 
 pub(crate) use header::UNIT_NOTES;
+pub use options::{Kind, ReadOptions};
 pub use units::QUnit;
 pub use write::{Computed, write_csv};
 #[cfg(feature = "hdf5")]
 pub use write_hdf5::write_hdf5;
 
 use crate::data::{Curve, Scattering, ScatteringImage};
+use messages::{MAX_NOTES, allow, name_of, not_scattering, shorten};
+use options::select;
 use std::io::Read;
 use std::path::Path;
-use warpstride_core::system::Bytes;
 use warpstride_core::system::Memory;
 use warpstride_files::IoError;
 
@@ -42,9 +46,6 @@ const MAX_XML_BYTES: usize = 32 << 20;
 
 /// Bytes at the start of a longer text in which its rows must begin.
 const START_BYTES: u64 = 1 << 20;
-
-/// Maximum number of notes about units, because a hostile file could cause one per row.
-const MAX_NOTES: usize = 16;
 
 /// Formats that are not read: how they begin, and what to do about them.
 const OTHER_FORMATS: [(&[u8], &str); 7] = [
@@ -62,26 +63,6 @@ const OTHER_FORMATS: [(&[u8], &str); 7] = [
     (b"\xff\xfe", "text in UTF-16; save it as UTF-8"),
     (b"\xfe\xff", "text in UTF-16; save it as UTF-8"),
 ];
-
-/// One dimension or two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// I(q).
-    Curve,
-    /// I(qx, qy).
-    Image,
-}
-
-/// Options for reading.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ReadOptions {
-    /// Data set to read: its number in the file, from 1, or its title. `None`: the first.
-    pub select: Option<String>,
-    /// Expected kind; columns of text are read as this kind. `None`: detected from the file.
-    pub kind: Option<Kind>,
-    /// Unit of q if the file gives none. `None`: 1/Å.
-    pub q_unit: Option<QUnit>,
-}
 
 /// Reads `path`, which must fit into the available memory.
 ///
@@ -196,17 +177,6 @@ fn wrong_kind(file: &str, expected: Kind) -> IoError {
     }
 }
 
-const EXPECTED: &str =
-    "a file of small-angle scattering (columns of text, canSAS XML or NXcanSAS HDF5)";
-
-fn not_scattering(file: &str, found: impl Into<String>) -> IoError {
-    IoError::Format {
-        file: file.to_owned(),
-        expected: EXPECTED,
-        found: found.into(),
-    }
-}
-
 /// Length of `path`, which must be a regular, non-empty file. Checked before opening, because
 /// opening a pipe would block.
 fn regular(path: &Path, file: &str) -> Result<u64, IoError> {
@@ -279,80 +249,6 @@ fn whole_text(path: &Path, file: &str, length: u64, memory: Memory) -> Result<St
         true => text.replace('\r', "\n"),
         false => text,
     })
-}
-
-/// Refuses to read if `needed` bytes exceed the limit.
-fn allow(file: &str, what: &str, needed: u128, memory: Memory) -> Result<(), IoError> {
-    if needed <= u128::from(memory.limit()) {
-        return Ok(());
-    }
-    Err(IoError::ScatteringTooLarge {
-        file: file.to_owned(),
-        dataset: what.to_owned(),
-        needed: Bytes(needed),
-        available: Bytes(u128::from(memory.limit())),
-    })
-}
-
-/// Index of the selected data set among these titles; adds a note if several exist and none was
-/// selected.
-fn select(
-    file: &str,
-    titles: &[String],
-    options: &ReadOptions,
-    notes: &mut Vec<String>,
-) -> Result<usize, IoError> {
-    let list = || {
-        let shown: Vec<String> = titles
-            .iter()
-            .enumerate()
-            .take(8)
-            .map(|(i, title)| format!("{} {}", i + 1, shorten(title)))
-            .collect();
-        let more = if titles.len() > 8 { ", …" } else { "" };
-        format!("{}{more}", shown.join(", "))
-    };
-    let Some(requested) = &options.select else {
-        if titles.len() > 1 {
-            notes.push(format!(
-                "the file holds {} data sets ({}): the first one is used",
-                titles.len(),
-                list()
-            ));
-        }
-        return Ok(0);
-    };
-    let number = requested.trim().parse::<usize>().ok();
-    number
-        .filter(|n| (1..=titles.len()).contains(n))
-        .map(|n| n - 1)
-        .or_else(|| titles.iter().position(|title| title == requested))
-        .ok_or_else(|| IoError::Option {
-            file: file.to_owned(),
-            option: "--select",
-            reason: format!(
-                "expected one of the data sets {}, found {}",
-                list(),
-                shorten(requested)
-            ),
-        })
-}
-
-/// The text on one line, shortened for messages.
-fn shorten(text: &str) -> String {
-    let line: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(60)
-        .collect();
-    line.trim().to_owned()
-}
-
-/// The file name without folder and extension.
-fn name_of(file: &str) -> String {
-    Path::new(file)
-        .file_stem()
-        .map_or_else(|| file.to_owned(), |s| s.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use super::units;
 pub(super) use foreign::Foreign;
 use roles::{INTENSITY, Q, is_product, role, role_of_formula};
 pub(super) use roles::{
-    Role, is_calculated, is_intensity, is_other_quantity, may_be_intensity, other_coordinate,
-    rank_of_intensity, role_in_front,
+    Role, is_calculated, is_intensity, is_other_quantity, letters, may_be_intensity,
+    other_coordinate, rank_of_intensity, role_in_front,
 };
 
 /// A name in a header, with its unit if there is one: `Q (1/nm)`.
@@ -257,14 +257,6 @@ fn is_argument(inside: &str) -> bool {
     let text = letters(inside);
     let is_known = INTENSITY.contains(&text.as_str()) || Q.contains(&text.as_str());
     text == "qxqy" || is_known || is_product(&text)
-}
-
-/// The text in lower case without anything but letters, digits and `|`.
-pub(super) fn letters(text: &str) -> String {
-    text.chars()
-        .filter(|c| c.is_alphanumeric() || *c == '|')
-        .flat_map(char::to_lowercase)
-        .collect()
 }
 
 /// Whether a word is an inverse length, in any usual form but that of a name.

@@ -6,13 +6,10 @@
 //! and the order replaces it with a key greater than that of any value.
 
 use super::keys::{self, NONE, canonical_nan, keys, value};
-use super::network;
+use super::network::{self, LANES};
 use super::statistics::{Content, Quantile, Statistics};
 use pulp::Simd;
 use warpstride_kernels::series::sums::SHORT;
-
-/// Number of buckets in a block: doubles in the widest vector registers.
-pub(super) const LANES: usize = 8;
 
 /// Number of values of a bucket copied at once.
 const COPY_LEN: usize = 8;

@@ -1,7 +1,9 @@
 //! Sorting networks over rows: every lane is sorted independently in the same steps.
 
-use super::block::LANES;
 use pulp::Simd;
+
+/// Number of lanes, and of buckets in a block: doubles in the widest vector registers.
+pub(super) const LANES: usize = 8;
 
 /// The pairs of rows that a network for `rows` rows compares, in order; the smaller key goes to the
 /// first row. K. Batcher's odd-even merge sort (AFIPS Spring Joint Computer Conference 32 (1968)

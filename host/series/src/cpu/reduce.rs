@@ -1,9 +1,10 @@
 //! Computes the columns of a granularity.
 
-use super::block::{Block, LANES, Results};
+use super::block::{Block, Results};
 use super::heads::{Heads, Piece};
 use super::long;
 use super::memory::{allow, split_lengths, zeroed};
+use super::network::LANES;
 use super::order::{self, Scratch};
 use super::prepare::Points;
 use super::statistics::{Content, Statistics, canonical_nan, deviation};

@@ -3,6 +3,7 @@
 
 mod read_back;
 mod split;
+mod state;
 
 use super::chunks::Chunk;
 use super::coded::{Coded, Width};
@@ -14,8 +15,8 @@ use super::sort::TimestampCheck;
 use super::stages::{Stages, Tables};
 use crate::SeriesError;
 pub(super) use read_back::FinishedChunk;
-use read_back::{State, TableRequest};
 use split::Split;
+use state::{State, TableRequest};
 use std::sync::Arc;
 use warpstride_cuda::gpu::{Device, ReadBack, Result};
 use warpstride_kernels::series::bucket::Bucketing;

@@ -1,7 +1,9 @@
 //! Reads all points of several inputs, grouped by series.
 
+use super::block::Block;
 use super::names::Names;
-use super::reader::{Block, Reader, Skipped};
+use super::reader::Reader;
+use super::source::Skipped;
 use super::{IoError, Memory, ReadOptions, allow, format_error};
 use crate::Batch;
 use std::path::PathBuf;

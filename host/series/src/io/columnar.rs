@@ -3,7 +3,7 @@
 use super::arrow::Arrow;
 use super::input::Content;
 use super::parquet::Parquet;
-use super::reader::{Shared, Source};
+use super::source::{Shared, Source};
 use super::{IoError, ReadOptions, format_error};
 
 /// Opens an Arrow or Parquet file. One without a column of series is the series `name`.

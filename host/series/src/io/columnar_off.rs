@@ -2,7 +2,7 @@
 //! refused.
 
 use super::input::Content;
-use super::reader::{Shared, Source};
+use super::source::{Shared, Source};
 use super::{IoError, ReadOptions, format_error};
 
 /// Refuses the file.

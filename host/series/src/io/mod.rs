@@ -9,6 +9,7 @@
 
 #[cfg(feature = "parquet")]
 mod arrow;
+mod block;
 mod collect;
 #[cfg(feature = "parquet")]
 mod columnar;
@@ -20,6 +21,7 @@ mod csv;
 mod date_pattern;
 mod input;
 mod label_columns;
+mod messages;
 mod names;
 mod notes;
 mod number;
@@ -34,6 +36,8 @@ mod row_numbers;
 mod rows;
 mod sentinels;
 mod series_key;
+mod source;
+mod stream;
 mod time_format;
 mod time_span;
 mod timestamp;
@@ -45,43 +49,27 @@ mod zone_columns;
 
 #[cfg(feature = "parquet")]
 pub use arrow::{is_date, may_be_label};
+pub use block::Block;
 pub use collect::{Collected, read_all, read_all_within};
 pub use date_pattern::DatePattern;
 pub use label_columns::LabelColumns;
 pub use names::Names;
-pub use reader::{Block, Reader, Skipped};
+pub use reader::Reader;
 pub use rounded::Rounded;
 pub use sentinels::{Sentinels, is_among};
-pub use time_format::{Ambiguous, TimeFormat};
+pub use source::Skipped;
+pub use time_format::TimeFormat;
+pub use timestamp::{Ambiguous, TimeUnit, iso, iso_in};
 #[cfg(feature = "parquet")]
 pub use typed::time_label;
 pub use unused_dates::UnusedDates;
 pub use write::{ResultFormat, ResultWriter, Run, Timestamps};
 
 use crate::Zone;
+use messages::{allow, damaged, format_error, shorten, shorten_to};
 use timestamp::{LocalTimes, TimestampError, TimestampFormat};
-use warpstride_core::system::Bytes;
 use warpstride_core::system::Memory;
 use warpstride_files::IoError;
-
-/// The unit of numeric timestamps, counted since 1970. ISO 8601 needs no unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum TimeUnit {
-    /// Inferred from the magnitude of the first timestamp of a file (below 10¹⁰ seconds, 10¹³
-    /// milliseconds, 10¹⁶ microseconds, otherwise nanoseconds), or stated by the column's name
-    /// (`timestamp_ns`). Such times are refused before 1990 and from ten years from now on, because
-    /// the numbers may be in another unit, or dates, years or days.
-    #[default]
-    Auto,
-    /// s.
-    Seconds,
-    /// ms.
-    Milliseconds,
-    /// µs.
-    Microseconds,
-    /// ns.
-    Nanoseconds,
-}
 
 /// The treatment of rows that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -217,76 +205,6 @@ pub fn january_of_1970(last: i64) -> Option<String> {
             iso(last)
         )
     })
-}
-
-/// Formats nanoseconds since 1970 as ISO 8601 in UTC.
-#[must_use]
-pub fn iso(nanoseconds: i64) -> String {
-    let mut text = Vec::new();
-    timestamp::write_iso(&mut text, nanoseconds);
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-/// The time in ISO 8601 with the offset of a zone, `2014-02-14T15:30:00+01:00`; without one like
-/// [`iso`].
-#[must_use]
-pub fn iso_in(nanoseconds: i64, zone: Option<Zone>) -> String {
-    let Some(zone) = zone else {
-        return iso(nanoseconds);
-    };
-    let mut text = Vec::new();
-    timestamp::write_iso_in(&mut text, nanoseconds, zone);
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-const EXPECTED: &str = "a file of time series (CSV, Prometheus' text format or snapshots of its remote read, Parquet or Arrow, plain or with gzip or zstd)";
-
-fn format_error(file: &str, found: impl Into<String>) -> IoError {
-    IoError::Format {
-        file: file.to_owned(),
-        expected: EXPECTED,
-        found: found.into(),
-    }
-}
-
-fn damaged(file: &str, what: &str, reason: impl std::fmt::Display) -> IoError {
-    IoError::Damaged {
-        file: file.to_owned(),
-        dataset: what.to_owned(),
-        reason: shorten_to(&reason.to_string(), 200),
-    }
-}
-
-/// Checks that `needed` bytes for `what` are within the memory limit.
-fn allow(file: &str, what: &str, needed: u128, memory: Memory) -> Result<(), IoError> {
-    if needed <= u128::from(memory.limit()) {
-        return Ok(());
-    }
-    Err(IoError::SeriesTooLarge {
-        file: file.to_owned(),
-        what: what.to_owned(),
-        needed: Bytes(needed),
-        available: Bytes(u128::from(memory.limit())),
-    })
-}
-
-/// Shortens a text to one line for messages.
-fn shorten(text: &str) -> String {
-    shorten_to(text, 60)
-}
-
-fn shorten_to(text: &str, most: usize) -> String {
-    let mut line = String::new();
-    for c in text.trim().chars().take(most) {
-        match c {
-            _ if !c.is_control() => line.push(c),
-            '\t' | '\n' | '\r' => line.push(' '),
-            // Invisible characters are escaped.
-            _ => line.extend(c.escape_default()),
-        }
-    }
-    line.truncate(line.trim_end().len());
-    line
 }
 
 #[cfg(test)]

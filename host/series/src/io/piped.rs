@@ -1,7 +1,7 @@
 //! A pipe that is read by its own thread, so that available bytes are known without waiting.
 
 use super::IoError;
-use super::input::failed;
+use super::stream::failed;
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 

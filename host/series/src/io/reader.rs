@@ -1,255 +1,18 @@
 //! Reads the points of several inputs, one input after another.
 
+use super::block::Block;
 use super::columnar;
 use super::csv::{Csv, Sizes, TextOrigin};
 use super::input::{self, Content};
 use super::names::Names;
-use super::notes::Notes;
 use super::remote_read;
-use super::rounded::Rounded;
 use super::row_numbers::{self, RowNumbers};
-use super::rows::{Faults, MAX_KEPT};
-use super::sentinels::{Sentinels, is_among};
-use super::timestamp::LocalTimes;
-use super::{Ambiguous, IoError, Memory, OnError, ReadOptions, TimeUnit, allow, format_error};
-use rayon::prelude::*;
+use super::source::{Shared, Skipped, Source};
+use super::{IoError, Memory, ReadOptions, TimeUnit, format_error};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Part of the points in the order of the input; at most a few 10⁵.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Block {
-    /// (point), an index of [`Names`].
-    pub series: Vec<u32>,
-    /// (point), nanoseconds since 1970, non-negative.
-    pub times: Vec<i64>,
-    /// (point).
-    pub values: Vec<f64>,
-}
-
-impl Block {
-    /// Number of points.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.times.len()
-    }
-
-    /// Whether there are no points.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.times.is_empty()
-    }
-
-    /// Removes the points with one of the `missing` values. Returns their number.
-    fn leave_out(&mut self, missing: &[f64]) -> u64 {
-        let kept: Vec<bool> = self.values.iter().map(|v| !is_among(missing, *v)).collect();
-        let before = self.len();
-        let mut each = kept.iter();
-        self.series.retain(|_| each.next() == Some(&true));
-        let mut each = kept.iter();
-        self.times.retain(|_| each.next() == Some(&true));
-        let mut each = kept.iter();
-        self.values.retain(|_| each.next() == Some(&true));
-        (before - self.len()) as u64
-    }
-}
-
-/// Rows that could not be read and were skipped.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Skipped {
-    /// Number of rows.
-    pub rows: u64,
-    /// Errors of the first few: file, line, found, expected.
-    pub first: Vec<String>,
-}
-
-/// Names of series may take one part of the memory in this number. The rest is for points, and for
-/// copies of the names in results that are being written.
-const NAMES_SHARE: u64 = 4;
-
-/// State shared by the files of a reader.
-pub(super) struct Shared {
-    pub(super) names: Names,
-    pub(super) skipped: Skipped,
-    /// Error of the first skipped row in the open file.
-    pub(super) first_of_file: Option<String>,
-    pub(super) notes: Notes,
-    pub(super) memory: Memory,
-    /// Number of cells without a value in the open file, which are no points.
-    pub(super) missing_of_file: u64,
-    /// Number of times in the open file that clocks show twice.
-    pub(super) twice_of_file: u64,
-    /// Integers in the open file that were rounded.
-    pub(super) rounded_of_file: Rounded,
-    /// Values in the open file that may stand for missing ones.
-    sentinels_of_file: Sentinels,
-    /// Number of values in the open file that were left out because an option names them.
-    left_out_of_file: u64,
-    /// Number of lines in the open file that are comments between rows.
-    pub(super) comments_of_file: u64,
-    /// Number of lines in the open file that repeat the header.
-    pub(super) headers_of_file: u64,
-}
-
-impl Shared {
-    /// The index of the series `name`.
-    pub(super) fn number(&mut self, file: &str, name: &str) -> Result<u32, IoError> {
-        let number = self.names.number(name);
-        let needed = u128::from(self.names.bytes());
-        let available = Memory::limited(self.memory.limit() / NAMES_SHARE);
-        allow(file, "names of series", needed, available)?;
-        number.ok_or_else(|| format_error(file, "more than 4294967295 series"))
-    }
-
-    /// Leaves out the points with `missing` values, and looks for others like these.
-    fn look_at_values(&mut self, blocks: &mut [Block], missing: &[f64]) {
-        let of_block = |block: &mut Block| {
-            let left_out = match missing.is_empty() {
-                true => 0,
-                false => block.leave_out(missing),
-            };
-            (left_out, Sentinels::of(&block.values))
-        };
-        let nothing = || (0, Sentinels::default());
-        let parts = blocks.par_iter_mut().map(of_block);
-        let (left_out, sentinels) = parts.reduce(nothing, |(n, a), (m, b)| (n + m, a.with(b)));
-        self.left_out_of_file += left_out;
-        self.sentinels_of_file = self.sentinels_of_file.with(sentinels);
-    }
-
-    /// Adds notes on cells of the open file without a value, and on times that clocks show twice.
-    pub(super) fn note_counts(&mut self, file: &str, local: Option<LocalTimes>) {
-        if let (1.., Some(LocalTimes { zone, ambiguous })) = (self.twice_of_file, local) {
-            let which = match ambiguous {
-                Ambiguous::Later => "later",
-                Ambiguous::Earlier | Ambiguous::Refuse => "earlier",
-            };
-            let count = self.twice_of_file;
-            let what = format!(
-                "local times that clocks of {zone} show twice were read as the {which} ones: {count}"
-            );
-            self.notes.add(file, what);
-        }
-        let sentinels = self.sentinels_of_file;
-        let sentinels = sentinels.notes(|number| format!("--missing-values {number}"));
-        for what in self.rounded_of_file.note().into_iter().chain(sentinels) {
-            self.notes.add(file, what);
-        }
-        let left_out = match self.left_out_of_file {
-            0 => None,
-            1 => Some("1 value of --missing-values is no point".to_owned()),
-            count => Some(format!("{count} values of --missing-values are no points")),
-        };
-        let comments = match self.comments_of_file {
-            0 => None,
-            1 => Some("1 line between the rows begins with # and was read as a comment".to_owned()),
-            count => Some(format!(
-                "{count} lines between the rows begin with # and were read as comments"
-            )),
-        };
-        let headers = match self.headers_of_file {
-            0 => None,
-            1 => Some("1 line between the rows repeats the header and is left out".to_owned()),
-            count => Some(format!(
-                "{count} lines between the rows repeat the header and are left out"
-            )),
-        };
-        for what in left_out.into_iter().chain(comments).chain(headers) {
-            self.notes.add(file, what);
-        }
-        let what = match self.missing_of_file {
-            0 => return,
-            1 => {
-                "1 cell without a value (empty, null, or a text such as NA) is no point".to_owned()
-            }
-            count => format!(
-                "{count} cells without a value (empty, null, or a text such as NA) are no points"
-            ),
-        };
-        self.notes.add(file, what);
-    }
-
-    /// The index of the series of a single-series file, which is named after it. Adds a note if
-    /// that name is already in use.
-    pub(super) fn number_of_file(&mut self, file: &str, name: &str) -> Result<u32, IoError> {
-        let known = self.names.find(name).is_some();
-        if known {
-            let what = format!(
-                "its series is named '{name}' after the file, like an earlier one: both are treated as one series"
-            );
-            self.notes.add(file, what);
-        }
-        self.number(file, name)
-    }
-
-    /// Maps indices from `known` on, which refer to the `fresh` names, to indices of
-    /// [`Shared::names`].
-    pub(super) fn renumber(
-        &mut self,
-        file: &str,
-        series: &mut [u32],
-        known: usize,
-        fresh: &Names,
-    ) -> Result<(), IoError> {
-        if fresh.is_empty() {
-            return Ok(());
-        }
-        let numbers: Vec<u32> = fresh
-            .iter()
-            .map(|name| self.number(file, name))
-            .collect::<Result<_, _>>()?;
-        if numbers.first().is_some_and(|n| *n as usize == known)
-            && numbers.windows(2).all(|pair| pair[0] + 1 == pair[1])
-        {
-            return Ok(());
-        }
-        for number in series {
-            if let Some(index) = (*number as usize).checked_sub(known)
-                && let Some(new) = numbers.get(index)
-            {
-                *number = *new;
-            }
-        }
-        Ok(())
-    }
-
-    /// Fails with or counts rows that could not be read.
-    pub(super) fn record_faults(
-        &mut self,
-        file: &str,
-        unit: &'static str,
-        first: u64,
-        faults: Faults,
-        on_error: OnError,
-    ) -> Result<(), IoError> {
-        self.skipped.rows += faults.count;
-        for fault in faults.first {
-            let error = fault.into_error(file, unit, first);
-            if on_error == OnError::Fail {
-                return Err(error);
-            }
-            if self.skipped.first.len() < MAX_KEPT {
-                self.skipped.first.push(error.to_string());
-            }
-            self.first_of_file.get_or_insert_with(|| error.to_string());
-        }
-        Ok(())
-    }
-}
-
-/// An open file.
-pub(super) trait Source {
-    /// The next blocks, possibly none; `None` at the end.
-    fn next(&mut self, shared: &mut Shared) -> Result<Option<Vec<Block>>, IoError>;
-
-    /// The path as given.
-    fn file(&self) -> &str;
-
-    /// Unit of numeric timestamps, as stated by the options or the column's name.
-    fn unit(&self) -> TimeUnit;
-}
 
 /// Iterates over blocks of the points of several inputs, one input after another.
 ///
@@ -308,20 +71,7 @@ impl Reader {
             inputs: inputs.iter().cloned().collect(),
             options: options.clone(),
             sizes,
-            shared: Shared {
-                names: Names::default(),
-                skipped: Skipped::default(),
-                first_of_file: None,
-                notes: Notes::default(),
-                memory,
-                missing_of_file: 0,
-                twice_of_file: 0,
-                rounded_of_file: Rounded::default(),
-                sentinels_of_file: Sentinels::default(),
-                left_out_of_file: 0,
-                comments_of_file: 0,
-                headers_of_file: 0,
-            },
+            shared: Shared::new(memory),
             source: None,
             ready: VecDeque::new(),
             of_file: (0, 0),
@@ -441,14 +191,7 @@ impl Reader {
     fn take_up(&mut self, path: &Path) -> Result<(), IoError> {
         self.source = Some(self.begin(path)?);
         self.of_file = (0, self.shared.skipped.rows);
-        self.shared.first_of_file = None;
-        self.shared.missing_of_file = 0;
-        self.shared.twice_of_file = 0;
-        self.shared.rounded_of_file = Rounded::default();
-        self.shared.sentinels_of_file = Sentinels::default();
-        self.shared.left_out_of_file = 0;
-        self.shared.comments_of_file = 0;
-        self.shared.headers_of_file = 0;
+        self.shared.begin_file();
         let named = self.options.series_column.is_some()
             || !self.options.series_columns.is_empty()
             || self.options.wide;

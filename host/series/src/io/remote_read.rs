@@ -16,8 +16,8 @@
 //! Other fields (metadata, exemplars, native histograms) are left out, and so are samples that mark
 //! the end of a series.
 
-use super::input::Stream;
 use super::prometheus::SeriesText;
+use super::stream::Stream;
 use super::{IoError, Memory, allow, damaged, format_error};
 use std::io::{self, Read, Write as _};
 use std::ops::Range;
@@ -69,7 +69,7 @@ pub(super) fn as_text(
             return Err(damaged(file, WHAT, why));
         }
     }
-    Ok(Stream::of_message(Box::new(Samples {
+    Ok(Stream::of(Box::new(Samples {
         message,
         series,
         next: 0,

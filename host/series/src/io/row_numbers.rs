@@ -2,8 +2,8 @@
 //! its own name.
 
 use super::IoError;
+use super::block::Block;
 use super::names::Names;
-use super::reader::Block;
 
 /// Rows from which on the end of the file is not waited for.
 const CERTAIN: u64 = 1000;

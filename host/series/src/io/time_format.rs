@@ -1,8 +1,7 @@
 //! The options on formats and zones of timestamps.
 
-use super::TimeUnit;
 use super::date_pattern::DatePattern;
-use super::timestamp::{LocalTimes, TimestampFormat, Unit, UnitOrigin};
+use super::timestamp::{LocalTimes, TimeUnit, TimestampFormat, Unit, UnitOrigin};
 use std::str::FromStr;
 
 /// The format of timestamps.
@@ -19,18 +18,6 @@ pub enum TimeFormat {
     Unix(TimeUnit),
     /// As the pattern says.
     Pattern(DatePattern),
-}
-
-/// The treatment of local times that clocks show twice, because they were set back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ambiguous {
-    /// They are bad rows.
-    #[default]
-    Refuse,
-    /// They are the first of the two.
-    Earlier,
-    /// They are the second of the two.
-    Later,
 }
 
 impl TimeFormat {

@@ -1,25 +1,29 @@
 //! Parses and writes timestamps: ISO 8601, or numbers since 1970 in seconds, milliseconds,
 //! microseconds or nanoseconds; in zones and in formats that the user names.
 
+mod calendar;
+mod error;
 mod plausible;
 mod reading;
 mod scientific;
 mod suggestions;
+mod unit;
 mod writing;
 
+pub(super) use error::TimestampError;
 pub(super) use plausible::{Plausible, latest_year};
+pub use reading::Ambiguous;
 pub(super) use reading::{LocalTimes, Reading};
 pub(super) use suggestions::{joined_format, suggestion};
+pub use unit::TimeUnit;
+pub(super) use unit::Unit;
 #[cfg(feature = "parquet")]
 pub(super) use writing::day;
+pub use writing::{iso, iso_in};
 pub(super) use writing::{write_iso, write_iso_in};
 
-use super::TimeUnit;
 use super::date_pattern::DatePattern;
-use crate::Zone;
-
-const SECOND: i64 = 1_000_000_000;
-const DAY_SECONDS: i64 = 86_400;
+use calendar::{DAY_SECONDS, SECOND, days_of_month, days_since_1970, is_date, is_minute};
 
 /// The format of a file's timestamps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,67 +91,7 @@ impl UnitOrigin {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
-    Seconds,
-    Milliseconds,
-    Microseconds,
-    Nanoseconds,
-}
-
-/// Why a timestamp is invalid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TimestampError {
-    /// Not in the format of the file.
-    Invalid,
-    /// Before 1970.
-    TooEarly,
-    /// After 2262-04-11T23:47:16.854775807Z.
-    TooLate,
-    /// Finer than a nanosecond.
-    TooFine,
-    /// Looks like this unit instead of the file's.
-    OtherUnit(Unit),
-    /// Shown twice by the clocks of this zone.
-    Twice(Zone),
-    /// Skipped by the clocks of this zone.
-    Skipped(Zone),
-    /// So small or so large that the unit cannot be inferred: see [`Plausible`].
-    NoUnit,
-    /// In scientific notation, with a last digit that stands for more than a second.
-    Rounded,
-}
-
 impl Unit {
-    pub(super) fn named(unit: TimeUnit) -> Option<Self> {
-        match unit {
-            TimeUnit::Auto => None,
-            TimeUnit::Seconds => Some(Self::Seconds),
-            TimeUnit::Milliseconds => Some(Self::Milliseconds),
-            TimeUnit::Microseconds => Some(Self::Microseconds),
-            TimeUnit::Nanoseconds => Some(Self::Nanoseconds),
-        }
-    }
-
-    /// The unit that a number looks like: from 1970 to 2262, seconds are below 10¹⁰, milliseconds
-    /// below 10¹³, microseconds below 10¹⁶.
-    pub(super) fn of_magnitude(number: u64) -> Self {
-        match number {
-            0..10_000_000_000 => Self::Seconds,
-            10_000_000_000..10_000_000_000_000 => Self::Milliseconds,
-            10_000_000_000_000..10_000_000_000_000_000 => Self::Microseconds,
-            _ => Self::Nanoseconds,
-        }
-    }
-
-    /// All units.
-    pub(super) const ALL: [Self; 4] = [
-        Self::Seconds,
-        Self::Milliseconds,
-        Self::Microseconds,
-        Self::Nanoseconds,
-    ];
-
     /// Rejects a number that is probably not of this unit.
     #[inline]
     fn check(self, number: u64, origin: UnitOrigin) -> Result<(), TimestampError> {
@@ -171,39 +115,6 @@ impl Unit {
         let mut plausible = Self::ALL.into_iter();
         let other = plausible.find(|unit| Plausible::of(*unit).contains(number));
         other.map_or(Ok(()), |unit| Err(TimestampError::OtherUnit(unit)))
-    }
-
-    pub(super) fn nanoseconds(self) -> u64 {
-        10_u64.pow(self.decimals())
-    }
-
-    /// Number of decimals from one unit down to the nanosecond.
-    fn decimals(self) -> u32 {
-        match self {
-            Self::Seconds => 9,
-            Self::Milliseconds => 6,
-            Self::Microseconds => 3,
-            Self::Nanoseconds => 0,
-        }
-    }
-
-    /// The value of `--time-unit`.
-    pub(super) fn option(self) -> &'static str {
-        match self {
-            Self::Seconds => "s",
-            Self::Milliseconds => "ms",
-            Self::Microseconds => "us",
-            Self::Nanoseconds => "ns",
-        }
-    }
-
-    pub(super) fn description(self) -> &'static str {
-        match self {
-            Self::Seconds => "seconds",
-            Self::Milliseconds => "milliseconds",
-            Self::Microseconds => "microseconds",
-            Self::Nanoseconds => "nanoseconds",
-        }
     }
 }
 
@@ -249,11 +160,11 @@ impl TimestampFormat {
         twice: &mut u64,
     ) -> Result<i64, TimestampError> {
         match self {
-            Self::Iso => iso(text)?.nanoseconds(None, twice),
+            Self::Iso => iso_reading(text)?.nanoseconds(None, twice),
             Self::Epoch { unit, origin } => epoch(text, *unit, *origin),
-            Self::Local(local) => iso(text)?.nanoseconds(Some(*local), twice),
+            Self::Local(local) => iso_reading(text)?.nanoseconds(Some(*local), twice),
             Self::Rfc3339 => {
-                let reading = iso(text)?;
+                let reading = iso_reading(text)?;
                 match reading.offset {
                     Some(_) => reading.nanoseconds(None, twice),
                     None => Err(TimestampError::Invalid),
@@ -267,7 +178,7 @@ impl TimestampFormat {
     pub(super) fn is_without_offset(&self, text: &[u8]) -> bool {
         let text = text.trim_ascii();
         let reading = match self {
-            Self::Iso => iso(text).ok(),
+            Self::Iso => iso_reading(text).ok(),
             Self::Pattern(pattern, None) => pattern.read(text).ok(),
             _ => None,
         };
@@ -363,21 +274,6 @@ pub(super) fn resemblance(text: &str) -> Option<String> {
 
 /// Times from 1970 to 2070 in ticks of 100 ns since the year 1.
 const NET_TICKS: std::ops::Range<u64> = 621_355_968_000_000_000..653_000_000_000_000_000;
-
-/// Whether a number is `YYYYMMDDhhmm`.
-#[cold]
-fn is_minute(number: u64) -> bool {
-    is_date(number / 10_000) && number / 100 % 100 < 24 && number % 100 < 60
-}
-
-/// Whether a number is `YYYYMMDD` of 1900 to 2100.
-fn is_date(number: u64) -> bool {
-    let (year, month, day) = (number / 10_000, number / 100 % 100, number % 100);
-    (1900..=2100).contains(&year)
-        && (1..=12).contains(&month)
-        && day >= 1
-        && day as i64 <= days_of_month(year as i64, month as i64)
-}
 
 /// The digits before the decimal point: at most 20 digits, optionally with a minus sign.
 fn whole_part(text: &[u8]) -> Option<u64> {
@@ -482,7 +378,7 @@ fn two(tens: u8, ones: u8) -> i64 {
 /// `14:30:00.123456789`, and then by nothing, `Z`, `UTC`, `GMT`, `+01`, `+0100` or `+01:00`, also
 /// after a blank.
 #[inline]
-fn iso(text: &[u8]) -> Result<Reading, TimestampError> {
+fn iso_reading(text: &[u8]) -> Result<Reading, TimestampError> {
     let Some((&[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2], rest)) =
         text.split_first_chunk::<10>()
     else {
@@ -573,24 +469,6 @@ fn offset(text: &[u8]) -> Result<i64, TimestampError> {
     }
     let seconds = hours * 3600 + minutes * 60;
     Ok(if *sign == b'+' { seconds } else { -seconds })
-}
-
-fn days_of_month(year: i64, month: i64) -> i64 {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    match month {
-        2 => 28 + i64::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days since 1970-01-01. Years start in March, so that the leap day is the last day.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = year - i64::from(month < 3);
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 
 mod cells;
 
+use super::block::Block;
 use super::columns::{Hours, is_missing, overlapping_dates};
 use super::names::{Lookup, NameError, Names};
-use super::reader::{Block, Shared};
 use super::rounded::Rounded;
 use super::rows::{Fault, Faults, WITHOUT_ONE};
+use super::source::Shared;
 use super::time_span::TimeSpan;
 use super::timestamp::{LocalTimes, TimestampError, TimestampFormat, Unit, UnitOrigin, day, whole};
 use super::unused_dates::UnusedDates;

@@ -19,11 +19,13 @@ mod pending_columns;
 mod portion;
 mod resample;
 mod run_file;
+mod sink;
 mod window;
 
 pub use error::StreamError;
 pub use gather::{Gather, Gathered, Limits};
-pub use resample::{Rows, Sink, Tally};
+pub use resample::Tally;
+pub use sink::{Rows, Sink};
 
 #[cfg(test)]
 mod tests;

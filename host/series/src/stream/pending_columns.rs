@@ -1,8 +1,8 @@
 //! Holds the aggregates of windows until all windows of the series are done, then passes them on
 //! column by column.
 
-use super::resample::{Rows, Sink};
 use super::run_file::{anonymous_file, storage};
+use super::sink::{Rows, Sink};
 use super::{StreamError, run_file::Point};
 use crate::Resample;
 use std::fs::File;

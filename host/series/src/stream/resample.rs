@@ -4,50 +4,12 @@ use super::gather::{Gathered, Points};
 use super::pending_columns::PendingColumns;
 use super::portion::{self, Portion};
 use super::run_file::Point;
+use super::sink::{Rows, Sink};
 use super::window::Windows;
 use super::{Limits, StreamError};
-use crate::{Aggregate, Buckets, Column, Engine, Granularity, Resample, Resampled, SeriesError};
+use crate::{Buckets, Column, Engine, Granularity, Resample, Resampled, SeriesError};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
-
-/// Buckets of one series, granularity and aggregate, in time order.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rows<'r> {
-    /// Index of the series.
-    pub series: usize,
-    /// Length of the buckets.
-    pub granularity: Granularity,
-    /// The aggregate of the values.
-    pub aggregate: Aggregate,
-    /// (bucket), bucket start in nanoseconds since 1970.
-    pub starts: &'r [i64],
-    /// (bucket).
-    pub values: &'r [f64],
-    /// (bucket), number of points, if some buckets may have too few points for the aggregate; these
-    /// must be omitted.
-    pub counts: Option<&'r [u32]>,
-}
-
-/// Consumes aggregates.
-pub trait Sink: Send {
-    /// Receives rows in the order of the series, the plan's granularities, its aggregates, and
-    /// time. Long columns arrive in several calls.
-    ///
-    /// # Errors
-    /// Its own errors, which end the stream; [`StreamError::Stopped`] to stop.
-    fn take<'r>(&mut self, rows: &mut dyn Iterator<Item = Rows<'r>>) -> Result<(), StreamError>;
-}
-
-impl Rows<'_> {
-    /// Starts and values of the buckets that have enough points.
-    pub fn present(&self) -> impl Iterator<Item = (i64, f64)> {
-        let least = self.aggregate.method.min_values();
-        let counts = self.counts;
-        let all = self.starts.iter().zip(self.values).enumerate();
-        all.filter(move |(bucket, _)| counts.is_none_or(|counts| counts[*bucket] >= least))
-            .map(|(_, (start, value))| (*start, *value))
-    }
-}
 
 /// Counts of the processed points.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::super::profile::{MAX_PROFILE_SPANS, WORK};
+use super::super::profile::MAX_PROFILE_SPANS;
 use super::super::{ProfileSpan, Result};
-use super::CudaDevice;
 use crate::cuda::{Context, Event, Stream, Timing};
 
 /// How many operations may be pending before their times are read while others are queued. A stream
@@ -62,47 +61,6 @@ impl Drop for Paused<'_> {
     }
 }
 
-impl CudaDevice {
-    /// Calls `work`, which queues an operation in the stream, and times the operation if the device
-    /// is profiled. The stream's name is its row in the timeline; `bytes` are those of a copy or a
-    /// fill.
-    pub(in super::super) fn profiled<R>(
-        &self,
-        (stream_name, stream): (&'static str, &Stream),
-        name: &'static str,
-        bytes: Option<usize>,
-        work: impl FnOnce() -> Result<R>,
-    ) -> Result<R> {
-        if !self.profiler.on.load(Ordering::Relaxed) {
-            return work();
-        }
-        let Some([start, end]) = self.profiler.events(&self.context)? else {
-            return work();
-        };
-        start.record(stream)?;
-        let done = work()?;
-        end.record(stream)?;
-        self.profiler.state().pending.push_back(TimedOperation {
-            stream: stream_name,
-            name,
-            bytes,
-            start,
-            end,
-        });
-        Ok(done)
-    }
-
-    /// [`CudaDevice::profiled`] in the stream of all work.
-    pub(in super::super) fn profiled_work<R>(
-        &self,
-        name: &'static str,
-        bytes: Option<usize>,
-        work: impl FnOnce() -> Result<R>,
-    ) -> Result<R> {
-        self.profiled((WORK, &self.stream), name, bytes, work)
-    }
-}
-
 impl Profiler {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -121,6 +79,35 @@ impl Profiler {
         };
         self.on.store(true, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Calls `work`, which queues an operation in the stream, and times the operation if the device
+    /// is profiled. The stream's name is its row in the timeline; `bytes` are those of a copy or a
+    /// fill.
+    pub(super) fn time<R>(
+        &self,
+        (stream_name, stream): (&'static str, &Stream),
+        name: &'static str,
+        bytes: Option<usize>,
+        work: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
+        if !self.on.load(Ordering::Relaxed) {
+            return work();
+        }
+        let Some([start, end]) = self.events(stream.context())? else {
+            return work();
+        };
+        start.record(stream)?;
+        let done = work()?;
+        end.record(stream)?;
+        self.state().pending.push_back(TimedOperation {
+            stream: stream_name,
+            name,
+            bytes,
+            start,
+            end,
+        });
+        Ok(done)
     }
 
     /// Times nothing until the returned value is dropped: no event may be recorded while a stream

@@ -1,8 +1,11 @@
 //! Where the numbers of a chunk are in it, and where they go.
 
 use super::super::stored::{Stored, StoredNumber};
-use super::Piece;
+use hdf5_metno::dataset::ChunkInfo;
 use std::ops::Range;
+
+/// A chunk, and the part of the dataset that is read of it.
+pub(super) type Piece<'c> = (&'c ChunkInfo, Vec<Range<usize>>);
 
 /// Where the numbers of a chunk's part are in the chunk and where they go. Neighbouring axes of
 /// which both have everything are one.

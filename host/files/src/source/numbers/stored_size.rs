@@ -2,6 +2,9 @@
 //! them: with chunks that were never written, with chunks that compress well, or with a virtual
 //! dataset that has the same numbers many times.
 
+use super::super::bounds::{
+    ADVICE_SPARSE, ADVICE_UNCOMPRESSED, DIFFERENT, GREATEST_RATIO, LOOKED_AT, RATIO, UNJUDGED,
+};
 use super::super::chunks::Chunks;
 use super::super::{IoError, Source};
 use super::{Data, Numbers};
@@ -11,13 +14,6 @@ use std::ops::Range;
 use std::path::PathBuf;
 use warpstride_core::system::Bytes;
 
-/// Bytes of numbers in memory that are read whatever files store of them.
-pub const UNJUDGED: u128 = 256 << 20;
-/// Most bytes of numbers for each stored byte. Frames of 512 x 512 pixels with 1000 photons have up
-/// to 700, and those without any up to 1000 with deflate, 250 with LZ4 and 20 000 with Zstandard.
-pub const GREATEST_RATIO: u128 = 1000;
-/// Bytes of numbers for each stored byte from which on some of them are looked at.
-pub const LOOKED_AT: u128 = 100;
 /// The largest chunk that is decoded to look at its numbers, bytes.
 const LARGEST_SAMPLE: usize = 32 << 20;
 /// Bytes of decoded chunks that are looked at, but at least one chunk, and most chunks.
@@ -26,13 +22,8 @@ const MOST_SAMPLES: usize = 8;
 /// At least one number of so many differs from the one before.
 const ALIKE: usize = 10_000;
 
-/// The advice in errors on datasets of which few numbers were written.
-pub const ADVICE_SPARSE: &str = "if that is meant, permit it with --set data.sparse=true";
 const ADVICE_MISSING: &str =
     "read those that were written (data.frames), or permit the others with --set data.sparse=true";
-/// The advice in errors on numbers that are stored in far fewer bytes than they have.
-pub const ADVICE_UNCOMPRESSED: &str =
-    "if that is meant, write the file again without compression, for example with h5repack -f NONE";
 
 /// A chunk, and the dataset that has it.
 struct Sample<'n> {
@@ -98,10 +89,6 @@ pub fn check_stored(all: &[(&Numbers<'_>, Vec<Range<usize>>)], item: usize) -> R
 }
 
 const WRITTEN: &str = "numbers of which at least half were written";
-/// The bound on compressed numbers, as errors state it.
-pub const RATIO: &str = "at most 1000 bytes of numbers for each stored byte";
-/// The demand on numbers that take few bytes, as errors state it.
-pub const DIFFERENT: &str = "numbers that differ from each other";
 
 impl Numbers<'_> {
     /// Whether these numbers, and the chunks that they are in, are so few that they are always

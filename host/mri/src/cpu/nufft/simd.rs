@@ -5,7 +5,7 @@
 
 use super::super::super::nufft::Pieces;
 use super::points::{Point, SortedPoints};
-use super::vectors::{Arithmetic, Vectors};
+use super::vectors::{Arithmetic, SimdLoop, Vectors};
 use num_complex::Complex;
 use pulp::Simd;
 use std::any::Any;
@@ -144,17 +144,6 @@ impl<T: Real> SimdKernel<T> {
         let (kernel, points): (&dyn Any, &dyn Any) = (self, points);
         kernel.downcast_ref().zip(points.downcast_ref())
     }
-}
-
-/// A loop over samples.
-pub(super) trait SimdLoop<T> {
-    /// Numbers in the vectors of a row.
-    fn numbers(&self) -> usize;
-
-    /// Runs the loop with V vectors per row.
-    fn run<S: Simd, const V: usize>(self, simd: S)
-    where
-        T: Vectors<S>;
 }
 
 /// Evaluates the polynomials `table` at `at`, for the first `count` vectors, by Horner's rule.

@@ -1,6 +1,5 @@
 //! Vectors of single and double precision under one name.
 
-use super::simd::SimdLoop;
 use pulp::{Arch, Simd, WithSimd};
 use warpstride_fft::Real;
 
@@ -27,6 +26,17 @@ pub(super) trait Vectors<S: Simd>: Arithmetic {
     fn vectors(numbers: &[Self]) -> &[Self::Vector];
     /// The whole vectors of a slice.
     fn vectors_mut(numbers: &mut [Self]) -> &mut [Self::Vector];
+}
+
+/// A loop over samples.
+pub(super) trait SimdLoop<T> {
+    /// Numbers in the vectors of a row.
+    fn numbers(&self) -> usize;
+
+    /// Runs the loop with V vectors per row.
+    fn run<S: Simd, const V: usize>(self, simd: S)
+    where
+        T: Vectors<S>;
 }
 
 /// Numbers of vectors per row for which there is code; the largest is 2 · 16 scalars.

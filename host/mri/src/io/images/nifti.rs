@@ -8,7 +8,7 @@
 //! the coordinates of NIfTI, x to the right, y to the front and z to the head: x and y have the
 //! opposite sign of those of ISMRMRD.
 
-use super::write::Written;
+use super::Written;
 use crate::data::{ImageIndex, MriImage, Placement};
 use flate2::{Compression, GzBuilder};
 use std::io::Write;

@@ -1,26 +1,18 @@
 //! Writing one image, or several of one size with a further axis.
 
+use super::Written;
 use super::nifti::{self, NiftiValues, is_nifti};
 use crate::data::{ImageIndex, MriImage};
 use crate::io::bart::COUNTERS;
 use hdf5_metno as hdf5;
 use ndarray::{Array1, Array2, ArrayD, ArrayViewD, Axis, IxDyn, arr1, arr2};
 use num_complex::Complex;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use warpstride_core::system::atomic_file;
 use warpstride_files::cfl::{self, is_cfl};
 use warpstride_files::{IoError, npy, output};
 
 const IMAGE: &str = "/image";
-
-/// What was written.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Written {
-    /// The files.
-    pub files: Vec<PathBuf>,
-    /// Notes for the user.
-    pub notes: Vec<String>,
-}
 
 /// Writes `result` to `path` atomically: as HDF5, or the image alone if the name ends in `.npy` or
 /// `.cfl`, which has a `.hdr` beside it, or as NIfTI if it ends in `.nii` or `.nii.gz`.

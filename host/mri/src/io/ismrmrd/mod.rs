@@ -8,75 +8,25 @@ mod acquisition;
 mod assemble;
 mod geometry;
 mod header;
+mod kspace_file;
+mod options;
 mod select;
 mod write;
 
 pub use super::left_out::LeftOut;
 pub(super) use assemble::unit_note;
+pub use kspace_file::KSpaceFile;
+pub use options::{DEFAULT_GROUP, ReadOptions};
 pub(super) use select::absent;
 pub use select::{Choice, Counter, Selection, SelectionError};
 pub use write::{Recording, write};
 
-use super::bart::MatrixSize;
-use crate::data::{ImageIndex, KSpace, KUnit, Placement};
+use crate::data::ImageIndex;
 use std::path::Path;
 use warpstride_core::system::Memory;
 use warpstride_files::IoError;
 use warpstride_files::records::Records;
 use warpstride_files::source::Source;
-
-/// The group name that most files use.
-pub const DEFAULT_GROUP: &str = "dataset";
-
-/// Selection of the data to read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadOptions {
-    /// The group that holds `data` and `xml`.
-    pub group: String,
-    /// The images to read, if the file holds several.
-    pub select: Selection,
-    /// The image among them, where each value of a counter is an image of its own; `None`: the one
-    /// with the lowest values.
-    pub image: Option<ImageIndex>,
-    /// Voxels of the image; `None`: those of the header.
-    pub matrix: Option<MatrixSize>,
-    /// The unit of the trajectory; `None`: cycles/pixel.
-    pub k_unit: Option<KUnit>,
-    /// Coils to leave out, numbered from 0.
-    pub exclude_coils: Vec<usize>,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        Self {
-            group: DEFAULT_GROUP.to_owned(),
-            select: Selection::default(),
-            image: None,
-            matrix: None,
-            k_unit: None,
-            exclude_coils: Vec::new(),
-        }
-    }
-}
-
-/// Samples of k-space and the decisions made when they were read.
-#[derive(Debug, Clone, PartialEq)]
-pub struct KSpaceFile {
-    /// The data.
-    pub kspace: KSpace,
-    /// Position and orientation of the image, if the file states them.
-    pub placement: Option<Placement>,
-    /// Slice of the image, from 0 if the file counts so.
-    pub slice: u16,
-    /// The trajectory's name in the header; empty if absent.
-    pub trajectory: String,
-    /// Number of acquisitions in the file.
-    pub acquisitions: usize,
-    /// Acquisitions that are not part of [`Self::kspace`].
-    pub left_out: Vec<LeftOut>,
-    /// Decisions of interest to the user, one sentence each.
-    pub notes: Vec<String>,
-}
 
 /// Reads the samples in `path`, which must fit into the available memory.
 ///

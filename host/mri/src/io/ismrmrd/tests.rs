@@ -1,5 +1,6 @@
 use super::*;
-use crate::data::{Extent, Readout};
+use crate::data::{Extent, KSpace, Readout};
+use crate::io::bart::MatrixSize;
 use crate::io::images;
 use crate::trajectory::Path as Through;
 use crate::{SimulateOptions, simulate};

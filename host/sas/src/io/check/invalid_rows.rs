@@ -1,6 +1,5 @@
 //! Rows with invalid values, which are left out if they are few.
 
-use super::{RowLabel, is_unset};
 use warpstride_core::text::count;
 use warpstride_files::IoError;
 
@@ -9,12 +8,23 @@ const ROWS_PER_INVALID: usize = 3;
 /// Most invalid rows that a note lists.
 const MOST_LISTED: usize = 8;
 
+/// The location of row `i` for messages: `line 12`.
+pub(in crate::io) type RowLabel<'p> = &'p dyn Fn(usize) -> String;
+
 /// A column, and which of its values make a row invalid.
 pub(super) struct Validity<'c> {
     what: &'static str,
     values: &'c [f64],
     is_valid: fn(f64) -> bool,
     expected: &'static str,
+}
+
+/// Whether a column says nothing: NaN, 0, or −1 as SASfit writes, everywhere.
+pub(super) fn is_unset(values: &[f64]) -> bool {
+    [0.0, -1.0]
+        .iter()
+        .any(|none| values.iter().all(|v| v == none))
+        || values.iter().all(|v| v.is_nan())
 }
 
 /// The first invalid value of a row.

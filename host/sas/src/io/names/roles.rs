@@ -1,7 +1,6 @@
 //! Meanings of columns by their names.
 
 use super::foreign::Foreign;
-use super::letters;
 
 /// Meaning of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,6 +151,14 @@ fn is_sigma_of(name: &str, quantities: &[&str]) -> bool {
         before.is_some_and(|word| SIGMA.contains(&word))
             || after.is_some_and(|word| SIGMA.contains(&word) && !SHORT.contains(&word))
     })
+}
+
+/// The text in lower case without anything but letters, digits and `|`.
+pub(in crate::io) fn letters(text: &str) -> String {
+    text.chars()
+        .filter(|c| c.is_alphanumeric() || *c == '|')
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 /// Meaning of a name in lower case without anything but letters, digits and `|`.

@@ -2,6 +2,7 @@
 //! bound on their length, the exact length if order statistics need it, then the buckets.
 
 use super::StreamQueue;
+use super::state::{State, TableRequest};
 use crate::cuda::resident::Heads;
 use crate::cuda::results::{PendingTable, Pool, TableResult};
 use std::slice::from_ref;
@@ -13,39 +14,6 @@ pub(in crate::cuda) struct FinishedChunk<M: Device> {
     pub(in crate::cuda) tables: Vec<TableResult<M>>,
     /// Points left out because an earlier one has the same time.
     pub(in crate::cuda) duplicates: usize,
-}
-
-/// The state of a stream.
-pub(super) enum State<M: Device> {
-    Idle,
-    /// The facts about the buckets are being read back.
-    Counting {
-        job: usize,
-        sent: Vec<M::Sent>,
-        facts: Vec<M::ReadBack<u32>>,
-        requests: Vec<TableRequest>,
-        /// Whether long buckets are done, so that the facts contain the exact greatest length.
-        exact: bool,
-        duplicates: usize,
-    },
-    /// The buckets are being read back.
-    Receiving {
-        job: usize,
-        sent: Vec<M::Sent>,
-        pending: Vec<PendingTable<M>>,
-        duplicates: usize,
-    },
-}
-
-/// A requested table, and the part of it to read.
-pub(super) struct TableRequest {
-    /// Index of the tables: values or rates.
-    pub(super) kind: usize,
-    pub(super) granularity: usize,
-    pub(super) rate: bool,
-    /// Number of series and buckets to skip in front: those of a lead.
-    pub(super) lead: usize,
-    pub(super) series: usize,
 }
 
 impl<M: Device> StreamQueue<M> {

@@ -1,6 +1,6 @@
 //! Record batches of a file, located by its footer.
 
-use super::{CONTINUATION, GROWTH, check, schema_of};
+use super::message::{CONTINUATION, GROWTH, check, schema_of};
 use crate::io::{IoError, Memory, allow, damaged, format_error};
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;

@@ -1,7 +1,7 @@
 //! Messages of a stream.
 
-use super::{CONTINUATION, GROWTH, check, schema_of};
-use crate::io::input::Stream;
+use super::message::{CONTINUATION, GROWTH, check, schema_of};
+use crate::io::stream::Stream;
 use crate::io::{IoError, Memory, allow, damaged, format_error};
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;

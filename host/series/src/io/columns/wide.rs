@@ -6,9 +6,9 @@ use super::named::NamedColumns;
 use super::{Hours, list, named, usual_time};
 use crate::io::names::{NameError, check_name};
 use crate::io::notes::Notes;
-use crate::io::reader::Shared;
 #[cfg(feature = "parquet")]
 use crate::io::series_key::SeriesKey;
+use crate::io::source::Shared;
 #[cfg(feature = "parquet")]
 use crate::io::zone_columns::ZoneColumn;
 use crate::io::{IoError, ReadOptions, format_error, shorten};

@@ -10,13 +10,15 @@ mod head;
 mod parse;
 mod preamble;
 mod records;
+mod splitter;
 
-pub(super) use records::Sizes;
+pub(super) use splitter::Sizes;
 
+use super::block::Block;
 use super::columns::{overlapping_dates, unnamed_texts};
-use super::input::{Stream, failed};
-use super::reader::{Block, Shared, Source};
 use super::series_key::SeriesKey;
+use super::source::{Shared, Source};
+use super::stream::{Stream, failed};
 use super::time_span::TimeSpan;
 use super::timestamp::{LocalTimes, TimestampFormat, Unit, UnitOrigin};
 use super::unused_dates::UnusedDates;
@@ -28,7 +30,7 @@ use super::{
 use head::Head;
 use parse::{Context, Parsed};
 use rayon::prelude::*;
-use records::{RecordSplitter, Stop, Window};
+use splitter::{RecordSplitter, Stop, Window};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 

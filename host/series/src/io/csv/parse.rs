@@ -534,7 +534,7 @@ impl<'c> Rows<'c> {
             RowError::Value(found) => value(before, &text(found)),
             RowError::Missing => Fault::value(before, ""),
             RowError::Cell(column, found) => {
-                value(before, &text(found)).in_column(&wide::column_name(head, column))
+                value(before, &text(found)).in_column(&column_name(head, column))
             }
             RowError::Unnamed(column, found) => Fault::new(
                 before,
@@ -601,4 +601,13 @@ pub(super) fn time_format(
         at = end;
     }
     None
+}
+
+/// The name of a column of a wide table.
+fn column_name(head: &Head, column: usize) -> String {
+    let wide = head.wide.iter().flat_map(|wide| &wide.values);
+    let mut named = wide.filter(|(of, _)| *of == column);
+    named
+        .next()
+        .map_or_else(String::new, |(_, name)| name.clone())
 }

@@ -4,9 +4,10 @@ mod column;
 mod pages;
 mod types;
 
+use super::block::Block;
 use super::columns::{self, WideColumns};
-use super::reader::{Block, Shared, Source};
 use super::series_key::SeriesKey;
+use super::source::{Shared, Source};
 use super::typed::{LABELS_EXPECTED, NameCell, Table, TimeKind};
 use super::zone_columns::ZoneColumn;
 use super::{IoError, ReadOptions, allow, damaged, format_error};

@@ -1,6 +1,7 @@
 //! The numbers that are times of measurements, if no option states their unit.
 
-use super::{Unit, is_minute};
+use super::calendar::{date_of, is_minute};
+use super::unit::Unit;
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -62,5 +63,5 @@ fn latest() -> u64 {
 
 /// The year ten years from now.
 pub(in crate::io) fn latest_year() -> i64 {
-    super::writing::date_of((latest() / 86_400) as i64).0
+    date_of((latest() / 86_400) as i64).0
 }

@@ -1,8 +1,20 @@
 //! Times on clocks of known and unknown zones.
 
-use super::{SECOND, TimestampError};
-use crate::io::Ambiguous;
+use super::calendar::SECOND;
+use super::error::TimestampError;
 use crate::{Moments, Zone};
+
+/// The treatment of local times that clocks show twice, because they were set back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ambiguous {
+    /// They are bad rows.
+    #[default]
+    Refuse,
+    /// They are the first of the two.
+    Earlier,
+    /// They are the second of the two.
+    Later,
+}
 
 /// How times without an offset are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

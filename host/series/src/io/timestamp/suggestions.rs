@@ -1,6 +1,7 @@
 //! What `--time-format` would read a timestamp that is in no format that is known without it.
 
-use crate::io::{DatePattern, iso};
+use super::writing::iso;
+use crate::io::DatePattern;
 use crate::{Moments, Zone};
 
 /// Dates, without the ambiguity of `%d/%m` and `%m/%d` first.

@@ -1,6 +1,6 @@
 //! Known times, and the calendar compared with counting days one by one.
 
-use super::writing::date_of;
+use super::calendar::date_of;
 use super::*;
 use proptest::prelude::*;
 
@@ -279,7 +279,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_parsed_or_rejected(text in proptest::collection::vec(any::<u8>(), 0..40)) {
-        let _ = iso(&text);
+        let _ = iso_reading(&text);
         if let Some(time_format) = TimestampFormat::of_first(&text, TimeUnit::Auto) {
             let _ = time_format.read(&text);
         }

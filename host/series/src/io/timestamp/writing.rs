@@ -1,20 +1,7 @@
 //! Writes timestamps in ISO 8601.
 
-use super::{DAY_SECONDS, SECOND};
+use super::calendar::{DAY_SECONDS, SECOND, date_of};
 use crate::Zone;
-
-/// Year, month, day.
-pub(super) fn date_of(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march + 2) / 5 + 1;
-    let month = if march < 10 { march + 3 } else { march - 9 };
-    (era * 400 + year + i64::from(month < 3), month, day)
-}
 
 /// The date of a number of days since 1970: `2014-02-14`.
 #[cfg(feature = "parquet")]
@@ -87,4 +74,24 @@ fn write_clock(text: &mut Vec<u8>, nanoseconds: i64) {
         text.push(b'.');
         digits(text, part, decimals);
     }
+}
+
+/// Formats nanoseconds since 1970 as ISO 8601 in UTC.
+#[must_use]
+pub fn iso(nanoseconds: i64) -> String {
+    let mut text = Vec::new();
+    write_iso(&mut text, nanoseconds);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The time in ISO 8601 with the offset of a zone, `2014-02-14T15:30:00+01:00`; without one like
+/// [`iso`].
+#[must_use]
+pub fn iso_in(nanoseconds: i64, zone: Option<Zone>) -> String {
+    let Some(zone) = zone else {
+        return iso(nanoseconds);
+    };
+    let mut text = Vec::new();
+    write_iso_in(&mut text, nanoseconds, zone);
+    String::from_utf8_lossy(&text).into_owned()
 }

@@ -1,6 +1,6 @@
 //! Writes results as CSV, formatted in parallel.
 
-use super::{Run, Timestamps, seconds};
+use super::run::{Run, Timestamps, seconds};
 use crate::io::LabelColumns;
 use crate::io::timestamp::{write_iso, write_iso_in};
 use rayon::prelude::*;

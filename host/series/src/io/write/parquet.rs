@@ -1,6 +1,6 @@
 //! Writes results as Parquet with the columns of the CSV, in row groups.
 
-use super::{Run, seconds};
+use super::run::{Run, seconds};
 use crate::io::LabelColumns;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};

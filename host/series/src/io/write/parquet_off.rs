@@ -1,6 +1,6 @@
 //! Mirrors `parquet.rs` in a build without the feature `parquet`: no Parquet file is begun.
 
-use super::Run;
+use super::run::Run;
 use crate::io::LabelColumns;
 use std::convert::Infallible;
 use std::path::Path;

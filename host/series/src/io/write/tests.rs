@@ -1,8 +1,9 @@
 //! Written results are read back and compared with the definition.
 
+use super::run::seconds;
 use super::*;
-use crate::Method;
 use crate::io::{ReadOptions, read_all};
+use crate::{Aggregate, Buckets, Column, Granularity, Method};
 use std::path::PathBuf;
 
 fn buckets(granularity: &str, aggregates: &[&str], offsets: &[usize], counts: &[u32]) -> Buckets {

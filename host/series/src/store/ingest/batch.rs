@@ -1,10 +1,10 @@
 //! Processes a batch: reads the stored points of its series, merges them, and recomputes the
 //! affected buckets.
 
-use super::Ingested;
-use super::tables::{Tables, interval_of, old_blocks, write};
+use super::ingested::Ingested;
+use super::tables::{ChangedSeries, Tables, interval_of, old_blocks, write};
 use crate::store::file::{A_NAME, Fault, META, NAMES, on_engine};
-use crate::store::merge::{AffectedBuckets, Merged, affected, merge};
+use crate::store::merge::{affected, merge};
 use crate::store::read::Totals;
 use crate::store::record::{Points, RecordKey, State, open_id, seal_id};
 use crate::store::replace::replacements;
@@ -48,15 +48,6 @@ impl BatchSeries {
         let bytes: usize = self.stored.iter().map(|(_, record)| record.len()).sum();
         bytes / LEAST_BYTES_STORED
     }
-}
-
-/// A series after merging.
-pub(super) struct ChangedSeries {
-    pub(super) id: u32,
-    pub(super) before: Option<State>,
-    pub(super) after: State,
-    pub(super) merged: Merged,
-    pub(super) affected: AffectedBuckets,
 }
 
 /// A batch being ingested.

@@ -1,12 +1,21 @@
 //! Reads and writes the tables that a batch changes.
 
-use super::batch::ChangedSeries;
 use crate::store::file::{BLOCKS, Fault, RAW, SERIES, on_engine};
-use crate::store::record::{BUCKETS, Points, RecordKey};
+use crate::store::merge::{AffectedBuckets, Merged};
+use crate::store::record::{BUCKETS, Points, RecordKey, State};
 use crate::store::replace::Replacement;
 use crate::store::{Policy, StoreError};
 use redb::{Key, ReadableTable, Table, TableDefinition, Value, WriteTransaction};
 use std::mem::ManuallyDrop;
+
+/// A series after merging.
+pub(super) struct ChangedSeries {
+    pub(super) id: u32,
+    pub(super) before: Option<State>,
+    pub(super) after: State,
+    pub(super) merged: Merged,
+    pub(super) affected: AffectedBuckets,
+}
 
 /// The tables that a batch changes.
 ///

@@ -2,7 +2,6 @@
 
 use super::{RowError, Rows};
 use crate::io::columns::{self, WideColumns};
-use crate::io::csv::head::Head;
 
 impl Rows<'_> {
     /// Adds the points of a row of a wide table; none if it is malformed.
@@ -59,13 +58,4 @@ impl Rows<'_> {
         self.parsed.values.truncate(points);
         self.parsed.missing = missing;
     }
-}
-
-/// The name of a column of a wide table.
-pub(super) fn column_name(head: &Head, column: usize) -> String {
-    let wide = head.wide.iter().flat_map(|wide| &wide.values);
-    let mut named = wide.filter(|(of, _)| *of == column);
-    named
-        .next()
-        .map_or_else(String::new, |(_, name)| name.clone())
 }
