@@ -11,8 +11,8 @@ mod suited;
 #[cfg(test)]
 mod tests;
 
-pub use search::{AutomaticSearch, Decided, MOST_ITERATIONS, MOST_TRIALS, Trial};
-pub use suited::{reasons, suit_engines, untried_engines, work};
+pub use search::{AutomaticSearch, MOST_ITERATIONS, MOST_TRIALS, Trial};
+pub use suited::{Decided, reasons, suit_engines, untried_engines, work};
 
 use crate::quality::free_pixels::LEAST_SHARE;
 use crate::{EngineName, EngineSpec, Recipe, StopRule};

@@ -7,6 +7,7 @@
 //! `ΔO = Σ conj(S[P]) χ / D(W)`, `ΔP = Σ S⁻¹[conj(O) χ] / D(V)`, where D(W) = √(W² + (0.1 max W)²)
 //! for LSQ-ML and (1−α) W + α max W for ePIE (α = 1) and rPIE. Both use the old object and probe.
 
+pub(super) mod iteration;
 mod steps;
 pub(in crate::engines::cpu) mod sums;
 mod variations;
@@ -16,12 +17,10 @@ use super::fourier_projection::FrameErrors;
 use super::model::{compare, model_spectra};
 use super::multislice;
 use super::part_sums::{ObjectPart, ProbePart};
-use super::regions::side_by_side;
 use super::shift::{PointRamps, Scratch};
 use super::smoothness;
 use super::variable_probe::FrameProbes;
 use super::window::Window;
-use crate::engines::batches::batches;
 use crate::engines::method::{BatchMethod, BatchUpdate};
 use crate::engines::ranks::PartSums;
 use crate::engines::updates::NEIGHBOURS;
@@ -35,33 +34,6 @@ use sums::{
     Batch, ObjectDirection, add_object_sums, add_probe_sums, advance, divide, inverse_layers,
 };
 use warpstride_fft::Real;
-
-/// One pass over all frames; returns each frame's errors, of the model before its batch's update.
-pub(super) fn iterate<T: Real>(
-    engine: &mut CpuEngine<T>,
-    step: &Step,
-    method: &BatchMethod,
-) -> Result<Vec<FrameErrors>, EngineError> {
-    let positions = engine.layout.positions(step.subpixel);
-    let mut errors = vec![FrameErrors::default(); positions.len()];
-    if let Some(regions) = engine.regions.clone().filter(|_| method.regions) {
-        side_by_side(engine, step, method, &regions, &mut errors)?;
-        engine.update_background();
-        return Ok(errors);
-    }
-    let lists = batches(
-        method.order,
-        &positions,
-        method.size,
-        step.seed,
-        step.iteration,
-    );
-    for frames in &lists {
-        update(engine, step, method, frames, &mut errors)?;
-    }
-    engine.update_background();
-    Ok(errors)
-}
 
 /// Updates object and probe by the batch `frames`.
 pub(super) fn update<T: Real>(
@@ -151,9 +123,11 @@ fn add_to_background<T: Real>(
         let frames = &batch.frames[own.clone()];
         let mut sum = detector.no_sums();
         let measured = &batch.measured[own.start * pixels..own.end * pixels];
-        sum.add_frames(detector, measured, |n| {
-            &engine.magnitudes[frames[n] as usize * pixels..][..pixels]
-        });
+        sum.add_frames(
+            |at| detector.background_at(at),
+            measured,
+            |n| &engine.magnitudes[frames[n] as usize * pixels..][..pixels],
+        );
         sums.push(part, sum);
     }
     let total = engine.ranks.total(sums)?;

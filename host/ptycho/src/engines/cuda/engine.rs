@@ -2,8 +2,10 @@
 
 mod block_memory;
 mod blocks;
+mod division;
 mod iteration;
 mod memory;
+mod pending;
 mod projection;
 mod read_back;
 #[cfg(test)]
@@ -15,8 +17,8 @@ mod stage_times;
 mod state;
 mod undivided;
 
-use read_back::Pending;
-use undivided::{BatchDivision, Undivided};
+use division::{BatchDivision, Undivided};
+use pending::Pending;
 
 use super::batch_engine::BatchBuffers;
 use super::buffers::Buffers;

@@ -11,7 +11,7 @@ use super::fourier_projection;
 use super::fused_batches::roots;
 use super::layout::Layout;
 use super::object_update::{clip_limits, probe_power};
-use super::passes::Passes;
+use super::passes::{Passes, Sums};
 use super::tile_windows::TileWindows;
 use crate::engines::interleaved::Interleaved;
 use crate::{GpuWaves, Problem, Step, StepPlan};
@@ -89,20 +89,6 @@ enum Kernels<M: Device> {
         roots: M::Buffer<Complex32>,
     },
     Passes(Passes<M>),
-}
-
-/// The object's sums and what they need.
-pub(super) struct Sums<M: Device> {
-    /// (frame): 1/Σw.
-    pub(super) weights: M::Buffer<f32>,
-    /// (row, column) of the object: Σ conj(P) ψ in fixed point; zero between iterations.
-    pub(super) sums: M::Buffer<u64>,
-    /// (row, column) of the object: exponents of the units of the sums in 1.
-    pub(super) quanta: M::Buffer<u8>,
-    /// 1 element: the largest part of ψ that is allowed.
-    pub(super) limit: M::Buffer<f32>,
-    /// 1 element: number of threads that saw a larger one.
-    pub(super) exceeding: M::Buffer<u32>,
 }
 
 /// Memory of the fused step.

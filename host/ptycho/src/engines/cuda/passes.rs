@@ -5,7 +5,6 @@
 //! The exit waves are in real space, as those of [`super::fused`]; the groups share one work array.
 
 use super::buffers::Buffers;
-use super::fused::Sums;
 use super::fused_batches::roots;
 use super::layout::Layout;
 use crate::Step;
@@ -33,6 +32,20 @@ use warpstride_kernels::ptycho::{
         self, PtychoRowsProject64, PtychoRowsProject128, PtychoRowsProject256, PtychoRowsProject512,
     },
 };
+
+/// The object's sums and what they need.
+pub(super) struct Sums<M: Device> {
+    /// (frame): 1/Σw.
+    pub(super) weights: M::Buffer<f32>,
+    /// (row, column) of the object: Σ conj(P) ψ in fixed point; zero between iterations.
+    pub(super) sums: M::Buffer<u64>,
+    /// (row, column) of the object: exponents of the units of the sums in 1.
+    pub(super) quanta: M::Buffer<u8>,
+    /// 1 element: the largest part of ψ that is allowed.
+    pub(super) limit: M::Buffer<f32>,
+    /// 1 element: number of threads that saw a larger one.
+    pub(super) exceeding: M::Buffer<u32>,
+}
 
 /// Memory of the step in passes.
 pub(super) struct Passes<M: Device> {

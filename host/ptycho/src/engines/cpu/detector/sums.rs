@@ -1,6 +1,5 @@
 //! Sums of each pixel over frames, from which the background is updated.
 
-use super::CpuDetector;
 use crate::engines::ranks::Summand;
 use crate::model::detector::{SEEN, TERMS, free_terms, seen_terms};
 use crate::quality::free_pixels::FREE;
@@ -25,11 +24,11 @@ impl PixelSums {
         }
     }
 
-    /// Adds frames with the measured intensities of the model and the magnitudes of (frame, column,
-    /// row), in their order.
+    /// Adds frames with the background of each pixel, and the measured intensities of the model and
+    /// the magnitudes of (frame, column, row), in their order.
     pub(in crate::engines::cpu) fn add_frames<'a, T: Real>(
         &mut self,
-        detector: &CpuDetector<T>,
+        background: impl Fn(usize) -> T + Sync,
         measured: &[T],
         magnitudes: impl Fn(usize) -> &'a [f32] + Sync,
     ) {
@@ -42,7 +41,7 @@ impl PixelSums {
                 let measured = &measured[first..];
                 for (i, sums) in sums.iter_mut().enumerate() {
                     let magnitude = magnitudes[i];
-                    let background = detector.background_at(first + i).wide();
+                    let background = background(first + i).wide();
                     let model = measured[i].wide();
                     let add = |sums: &mut [f64], terms: &[f64]| {
                         sums.iter_mut().zip(terms).for_each(|(sum, v)| *sum += v);

@@ -101,7 +101,7 @@ impl<T: Real> Engine for CpuEngine<T> {
                 (self.spectra, self.exit) = (Vec::new(), Vec::new());
                 self.likelihood = LikelihoodState::default();
                 self.begin_variations(step);
-                let found = batch_engine::iterate(self, step, method)?;
+                let found = batch_engine::iteration::iterate(self, step, method)?;
                 self.end_variations(step);
                 found
             }

@@ -81,9 +81,11 @@ pub(super) fn gradient<T: Real>(
                 measured,
             } = chunk;
             if let Some((detector, sums)) = &mut of_background {
-                sums.add_frames(*detector, &measured, |n| {
-                    &magnitudes[frames[n] as usize * pixels..][..pixels]
-                });
+                sums.add_frames(
+                    |at| detector.background_at(at),
+                    &measured,
+                    |n| &magnitudes[frames[n] as usize * pixels..][..pixels],
+                );
             }
             of_frames.extend(found);
             if step.update_object {

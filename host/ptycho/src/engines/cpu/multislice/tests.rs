@@ -329,7 +329,7 @@ fn both_engines_find_the_slices() {
             probe: engine.probe().unwrap(),
             pixel: problem.pixel,
             origin: problem.positions.origin,
-            fluence: crate::session::result::fluence(
+            fluence: crate::model::fluence::fluence(
                 problem.object.dim(),
                 &engine.probe().unwrap(),
                 &engine.frames(),

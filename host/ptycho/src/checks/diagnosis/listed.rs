@@ -1,4 +1,4 @@
-//! Text that lists pixels.
+//! Texts that list frames and pixels.
 
 use ndarray::Array2;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ pub(crate) const STUCK: [&str; 2] = [
     "have the same count in every frame",
 ];
 
-/// Most lines, rectangles and pixels that a text lists.
+/// Most frames, lines, rectangles or pixels that a text lists.
 const LISTED: usize = 5;
 
 /// `119 pixels never count (row 20, column 27)` if that is `what` they do: lines, rectangles, other
@@ -94,4 +94,12 @@ fn span([one, several]: [&str; 2], first: usize, last: usize) -> String {
         true => format!("{one} {first}"),
         false => format!("{several} {first}-{last}"),
     }
+}
+
+/// `3 frames without any counts: 4, 7, 8`.
+pub(super) fn listed<T: ToString>(found: &[T], nouns: [&str; 2], what: &str) -> Option<String> {
+    let shown: Vec<String> = found.iter().take(LISTED).map(ToString::to_string).collect();
+    let more = if found.len() > LISTED { ", …" } else { "" };
+    let found = (!found.is_empty()).then(|| count(found.len(), nouns))?;
+    Some(format!("{found} {what}: {}{more}", shown.join(", ")))
 }
