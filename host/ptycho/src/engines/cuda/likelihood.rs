@@ -1,11 +1,11 @@
 //! Mirrors cpu/likelihood.rs: maximum likelihood by nonlinear conjugate gradient.
 
-use super::buffers::Buffers;
-use super::constraints::fourier_support;
-use super::frames::FrameBuffers;
-use super::layout::Layout;
-use super::multislice::DistanceSums;
+use super::memory::buffers::Buffers;
+use super::memory::frames::FrameBuffers;
+use super::memory::layout::Layout;
+use super::model::multislice::DistanceSums;
 use super::step_arguments::alpha;
+use super::updates::constraints::fourier_support;
 use crate::Step;
 use crate::engines::likelihood::{LikelihoodMethod, Noise, conjugate, falling};
 use crate::engines::updates::{FLOOR, LIT};

@@ -11,10 +11,10 @@
 use super::memory::Pair;
 use super::{Run, updated};
 use crate::Step;
-use crate::engines::cuda::buffers::Buffers;
-use crate::engines::cuda::frames::FrameBuffers;
-use crate::engines::cuda::fused_batches::{side_of, side_of_modes};
-use crate::engines::cuda::layout::Layout;
+use crate::engines::cuda::batches::fused_batches::{side_of, side_of_modes};
+use crate::engines::cuda::memory::buffers::Buffers;
+use crate::engines::cuda::memory::frames::FrameBuffers;
+use crate::engines::cuda::memory::layout::Layout;
 use crate::engines::cuda::step_arguments::updates;
 use crate::engines::likelihood::{LikelihoodMethod, Noise};
 use crate::engines::update_version::TILE;

@@ -1,7 +1,7 @@
 //! Device memory of conjugate gradients.
 
 use super::fused::Fused;
-use crate::engines::cuda::layout::Layout;
+use crate::engines::cuda::memory::layout::Layout;
 use crate::engines::likelihood::{Last, Search};
 use num_complex::Complex;
 use warpstride_cuda::gpu::{Buffer, Device, Result};

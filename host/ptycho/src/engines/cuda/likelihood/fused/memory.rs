@@ -2,8 +2,8 @@
 
 use crate::Step;
 use crate::engines::batch_shares::SHARES;
-use crate::engines::cuda::fused_batches::roots;
-use crate::engines::cuda::layout::Layout;
+use crate::engines::cuda::batches::fused_batches::roots;
+use crate::engines::cuda::memory::layout::Layout;
 use crate::engines::likelihood::Noise;
 use crate::engines::step_plan::slices_of;
 use warpstride_cuda::gpu::{Device, Result};

@@ -2,7 +2,7 @@
 //! others.
 
 use super::{Fused, Shared};
-use crate::engines::cuda::layout::Layout;
+use crate::engines::cuda::memory::layout::Layout;
 use warpstride_cuda::gpu::{Device, Direction, Result};
 use warpstride_device::Complex32;
 
