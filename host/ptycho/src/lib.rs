@@ -81,7 +81,7 @@ pub use engines::likelihood::{LikelihoodMethod, Noise};
 pub use engines::method::{BatchMethod, BatchUpdate, Coefficients, Method};
 pub use engines::name::EngineName;
 pub use engines::ranks::Ranks;
-pub use engines::reconstructor::{Progress, Reconstructor};
+pub use engines::reconstructor::{FrameStart, Progress, Reconstructor};
 pub use engines::regions::chosen_note;
 pub use engines::spec::{EngineSpec, PowerBound, PowerBoundSetting};
 pub use engines::step::{ModelErrors, Step, StepErrors, StepMetrics};
@@ -136,7 +136,7 @@ pub use session::summary::{
     DetectorSummary, NearFieldSummary, SlicesSummary, Summary, VariableProbeSummary,
 };
 pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
-pub use start::earlier_result::{EarlierResultError, FrameStart};
+pub use start::earlier_result::EarlierResultError;
 pub use start::object::{StartObject, StartObjectError};
 pub use start::{StartError, StartProbe, unusable as unusable_illumination};
 pub use warpstride_kernels::ptycho::magnitude_floor::MAGNITUDE_FLOOR;

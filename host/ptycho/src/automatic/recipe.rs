@@ -11,10 +11,9 @@ mod suited;
 #[cfg(test)]
 mod tests;
 
-pub use search::Decided;
 pub(crate) use search::{AutomaticSearch, MOST_ITERATIONS, MOST_TRIALS, Trial};
 pub(crate) use suited::{reasons, work};
-pub use suited::{suit_engines, untried_engines};
+pub use suited::{Decided, suit_engines, untried_engines};
 
 use crate::quality::free_pixels::LEAST_SHARE;
 use crate::{EngineName, EngineSpec, Recipe, StopRule};

@@ -5,6 +5,7 @@ pub(crate) mod dead_pixels;
 mod groups;
 pub(crate) mod hot_pixels;
 mod light;
+pub(crate) mod listed;
 mod middle;
 mod near_field;
 mod overflow;
@@ -14,6 +15,7 @@ use crate::EngineSpec;
 use crate::data::{Mask, Scan};
 use crate::model::near_field::small_steps;
 use crate::positions::overlap::Overlap;
+use listed::listed;
 use ndarray::Array2;
 use rayon::prelude::*;
 use warpstride_core::system::ScratchError;
@@ -48,8 +50,6 @@ const ENDS: [f64; 6] = [255.0, 256.0, 1023.0, 4095.0, 4096.0, 16383.0];
 const PILED: f64 = 5.0;
 /// Fewest frames that overlap enough to determine an object and a probe.
 const MIN_FRAMES: usize = 5;
-/// Most frames or pixels that a message lists.
-const LISTED: usize = 5;
 
 /// What [`diagnose`] finds.
 #[derive(Debug, Clone, PartialEq)]
@@ -169,14 +169,6 @@ fn few_frames(frames: usize) -> Option<String> {
     (2..MIN_FRAMES).contains(&frames).then(|| {
         format!("the scan has {frames} frames: expected at least {MIN_FRAMES}, as fewer do not determine an object and a probe")
     })
-}
-
-/// `3 frames without any counts: 4, 7, 8`.
-fn listed<T: ToString>(found: &[T], nouns: [&str; 2], what: &str) -> Option<String> {
-    let shown: Vec<String> = found.iter().take(LISTED).map(ToString::to_string).collect();
-    let more = if found.len() > LISTED { ", …" } else { "" };
-    let found = (!found.is_empty()).then(|| count(found.len(), nouns))?;
-    Some(format!("{found} {what}: {}{more}", shown.join(", ")))
 }
 
 /// Frames that carry no information, or the same as others.

@@ -1,6 +1,6 @@
 //! What a model of ptychography has beyond object, probe and frames.
 
-use super::{DetectorModel, SliceStack, VariableProbe};
+use super::VariableProbe;
 use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 
@@ -44,4 +44,44 @@ pub struct Exposures {
     pub points: usize,
     /// (frame): path during the exposure (row, column), object pixels.
     pub paths: Vec<[f64; 2]>,
+}
+
+/// The slices of a thick specimen (multislice ptychography).
+#[derive(Debug, Clone, PartialEq)]
+pub struct SliceStack {
+    /// Complex transmission (slice, row, column), in the order in which the beam passes the slices;
+    /// at least two.
+    pub slices: Array3<Complex<f64>>,
+    /// Distance from each slice to the next, m; one less than slices.
+    pub distances: Vec<f64>,
+    /// The distances from which the run started, m.
+    pub start_distances: Vec<f64>,
+}
+
+impl SliceStack {
+    /// The product of the slices (row, column): the object of a specimen so thin that waves do not
+    /// spread in it.
+    #[must_use]
+    pub fn product(&self) -> Array2<Complex<f64>> {
+        product(&self.slices)
+    }
+}
+
+/// The product of layers (layer, row, column).
+pub(crate) fn product(layers: &Array3<Complex<f64>>) -> Array2<Complex<f64>> {
+    let (_, rows, columns) = layers.dim();
+    let mut product = Array2::from_elem((rows, columns), Complex::new(1.0, 0.0));
+    for layer in layers.outer_iter() {
+        product.zip_mut_with(&layer, |to, v| *to *= v);
+    }
+    product
+}
+
+/// A detector that measures G ∗ S + b of the intensity S.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DetectorModel {
+    /// Standard deviations of the Gaussian G (row direction, column direction), pixels.
+    pub blur: [f64; 2],
+    /// b (row, column) of a frame, photons; `None` without a background.
+    pub background: Option<Array2<f64>>,
 }

@@ -468,7 +468,7 @@ fn two_states_are_found() {
         let probe = orthogonalise(&engine.probe().unwrap()).probe;
         let mut object = engine.object_layers().unwrap();
         let (_, rows, columns) = object.dim();
-        let fluence = crate::session::result::fluence((rows, columns), &probe, &frames);
+        let fluence = crate::model::fluence::fluence((rows, columns), &probe, &frames);
         let power = orthogonalise_objects(&mut object, &fluence);
         (metrics.r_free.unwrap(), object, power, fluence)
     };

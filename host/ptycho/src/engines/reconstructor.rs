@@ -4,14 +4,23 @@ use super::step::ScanSizes;
 use crate::data::HistoryEntry;
 use crate::session::metrics_schedule::{MetricsSchedule, STOP_WINDOW};
 use crate::{
-    Engine, EngineError, EngineSpec, EngineState, FrameStart, ModelErrors, Problem, Recipe, Step,
-    StopRule, Values,
+    Engine, EngineError, EngineSpec, EngineState, ModelErrors, Problem, Recipe, Step, StopRule,
+    Values,
 };
 use ndarray::Array3;
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Instant;
+
+/// Positions and intensity scales of the frames from which a run starts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrameStart {
+    /// Positions (row, column), object pixels.
+    pub positions: Vec<[f64; 2]>,
+    /// Factors on the model intensities.
+    pub scales: Vec<f64>,
+}
 
 /// By which part the mean of R_free must fall from one window to the next, or it no longer falls.
 const LEVEL: f64 = 0.005;

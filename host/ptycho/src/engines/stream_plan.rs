@@ -1,16 +1,14 @@
 //! How counts and exit waves of a scan that is too large for a GPU travel to it.
 
 use super::probe_slices::probe_slices;
-use crate::{CountCodes, EngineName, GpuWaves, Noise, Recipe, memory_estimate};
-use advice::StreamedRun;
-use block_estimate::BlockEstimate;
+use crate::{CountCodes, EngineName, GpuWaves, Noise, Recipe};
 use std::fmt;
-use warpstride_core::run::OutOfMemory;
 use warpstride_core::system::{Bytes, Memory};
 use warpstride_core::text::count;
 
 mod advice;
 mod block_estimate;
+mod choose;
 
 /// Pixels of a block of frames, if batches are smaller: 2 MB in 16 bits, 0.04 ms at 55 GB/s, as
 /// long as the launches of a block take the host.
@@ -179,44 +177,6 @@ impl StreamPlan {
         recipe.engines.iter().any(|e| e.name.projects())
     }
 
-    /// The plan for a run of `recipe` with `shape` (frames, modes, rows, columns) and the object's
-    /// (rows, columns) that keeps to `limit` bytes of device memory by the estimate; `None` if all
-    /// counts can be on the device.
-    ///
-    /// # Errors
-    /// The run needs more in any case.
-    pub fn choose(
-        shape: [usize; 4],
-        object_shape: [usize; 2],
-        recipe: &Recipe,
-        codes: Option<CountCodes>,
-        limit: u64,
-    ) -> Result<Option<Self>, OutOfMemory> {
-        let estimate = memory_estimate(shape, object_shape, recipe);
-        if estimate.gpu_device <= limit {
-            return Ok(None);
-        }
-        let whole = StreamedRun {
-            shape,
-            object_shape,
-            recipe,
-            codes,
-        };
-        let fitting = if estimate.gpu_device == u64::MAX {
-            None
-        } else {
-            BlockEstimate::new(shape, object_shape, recipe, codes).plan(limit)
-        };
-        fitting.map(Some).ok_or_else(|| OutOfMemory {
-            what: "the reconstruction",
-            needed: Bytes(u128::from(whole.least())),
-            whose: "device".to_owned(),
-            backend: "the GPU back end",
-            available: Bytes(u128::from(limit)),
-            advice: whole.advice(limit).into(),
-        })
-    }
-
     /// Largest number of frames of a block.
     #[must_use]
     pub fn block(&self) -> usize {
@@ -374,9 +334,11 @@ impl fmt::Display for StreamPlan {
 
 #[cfg(test)]
 mod tests {
+    use super::block_estimate::BlockEstimate;
     use super::*;
-    use crate::EngineSpec;
+    use crate::{EngineSpec, memory_estimate};
     use ndarray::Array3;
+    use warpstride_core::run::OutOfMemory;
 
     fn recipe(engines: &[&str]) -> Recipe {
         let specs = engines.iter().map(|text| EngineSpec::parse(text).unwrap());

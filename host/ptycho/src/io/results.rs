@@ -6,8 +6,7 @@ use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction};
 use crate::io::nexus_attributes;
 use crate::io::provenance::{self, Process};
 use hdf5_metno as hdf5;
-use ndarray::{Array, Array1, Array2, ArrayD, Axis, Dimension, Ix1, Ix2, Ix3, arr1};
-use num_complex::Complex;
+use ndarray::{Array1, Array2, Axis, Ix1, Ix2, Ix3, arr1};
 use std::path::Path;
 use std::str::FromStr;
 use warpstride_core::system::Memory;
@@ -17,13 +16,11 @@ use warpstride_files::source::{Numbers, Source};
 
 mod model_parts;
 mod other_programs;
+mod values;
 
 pub use other_programs::{OtherResult, OtherResultError};
+use values::{DETECTOR, IMAGE, SOURCE, TRANSLATION, at, complex, finite, shaped};
 
-const IMAGE: &str = "/entry_1/image_1";
-const SOURCE: &str = "/entry_1/instrument_1/source_1";
-const DETECTOR: &str = "/entry_1/instrument_1/detector_1";
-const TRANSLATION: &str = "/entry_1/sample_1/geometry_1/translation";
 /// Shifts that fractions of a pixel can be, with their rounding.
 const FRACTIONS: std::ops::RangeInclusive<f64> = -0.500_001..=0.500_001;
 /// Factors that frame scales can be; the program limits them to 4, before ramps are removed.
@@ -123,20 +120,6 @@ fn translation(positions: &Array2<f64>) -> Array2<f64> {
     translation.column_mut(0).assign(&positions.column(1));
     translation.column_mut(1).assign(&positions.column(0));
     translation
-}
-
-/// Writes complex values as (r, i) pairs of f64 or f32.
-fn complex<D: Dimension>(
-    group: &hdf5::Group,
-    name: &str,
-    values: &Array<Complex<f64>, D>,
-    double: bool,
-) -> hdf5::Result<()> {
-    if double {
-        return output::array(group, name, values);
-    }
-    let single = values.mapv(|v| Complex::new(v.re as f32, v.im as f32));
-    output::array(group, name, &single)
 }
 
 fn process(group: &hdf5::Group, result: &Reconstruction) -> hdf5::Result<()> {
@@ -316,17 +299,6 @@ fn read_propagation(source: &Source) -> Result<Propagation, IoError> {
     }
 }
 
-fn at<'s>(source: &'s Source, what: &str, path: &str) -> Result<Numbers<'s>, IoError> {
-    source.require(what, &[path])
-}
-
-fn shaped<D: Dimension>(numbers: &Numbers<'_>, expected: &str) -> Result<Array<f64, D>, IoError> {
-    numbers
-        .reals()?
-        .into_dimensionality::<D>()
-        .map_err(|_| numbers.bad_shape(expected))
-}
-
 /// The recorded positions; results of earlier versions have one set of positions.
 fn read_recorded(source: &Source, positions: &Array2<f64>) -> Result<Array2<f64>, IoError> {
     let Some(translation) = source.first(&[TRANSLATION_RECORDED])? else {
@@ -345,18 +317,6 @@ fn read_positions(translation: &Numbers<'_>, expected: &str) -> Result<Array2<f6
     match values.iter().find(|v| !v.is_finite()) {
         Some(wrong) => Err(translation.bad_value(wrong, "finite positions in metres")),
         None => Ok(values.select(Axis(1), &[1, 0])),
-    }
-}
-
-/// Complex values, all of them finite.
-fn finite(numbers: &Numbers<'_>) -> Result<ArrayD<Complex<f64>>, IoError> {
-    let values = numbers.complex()?;
-    match values
-        .iter()
-        .find(|v| !(v.re.is_finite() && v.im.is_finite()))
-    {
-        Some(wrong) => Err(numbers.bad_value(wrong, "finite numbers")),
-        None => Ok(values),
     }
 }
 

@@ -8,6 +8,7 @@
 
 pub(crate) mod count_codes;
 pub(crate) mod detector;
+pub(crate) mod fluence;
 pub(crate) mod fly;
 pub(crate) mod intensity_ramp;
 pub(crate) mod interpolation;
@@ -21,5 +22,6 @@ pub(crate) mod predict;
 pub(crate) mod probe_grid;
 pub(crate) mod problem;
 pub(crate) mod problem_error;
+pub(crate) mod quadratic_phase;
 pub(crate) mod roll;
 pub(crate) mod variable_probe;

@@ -143,7 +143,7 @@ impl crate::Problem {
             positions: Vec::new(),
             scales: Vec::new(),
         };
-        let fluence = crate::session::result::fluence(self.object.dim(), &self.probe, &frames);
+        let fluence = crate::model::fluence::fluence(self.object.dim(), &self.probe, &frames);
         self.more_layers = further_modes(&self.object, given, modes, &fluence, self.seed);
     }
 }

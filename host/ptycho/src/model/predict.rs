@@ -6,7 +6,7 @@ use super::multislice::SlicePropagator;
 use super::near_field::{NearField, Propagator, ramp};
 use crate::Recipe;
 use crate::data::{Geometry, Mask, ObjectModes, Reconstruction, Scan, ScanError, VariableProbe};
-use crate::session::result::quadratic_phase;
+use crate::model::quadratic_phase::quadratic_phase;
 use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
 use rayon::prelude::*;

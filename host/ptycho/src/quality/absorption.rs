@@ -7,8 +7,8 @@
 //! and no removal of a phase ramp.
 
 use crate::Frames;
+use crate::model::fluence::fluence;
 use crate::quality::LitRegion;
-use crate::session::result::fluence;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 

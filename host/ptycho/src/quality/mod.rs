@@ -4,6 +4,7 @@
 pub(crate) mod absorption;
 mod ambiguities;
 mod comparison;
+mod error;
 mod fourier_ring_correlation;
 pub(crate) mod free_pixels;
 mod lit_region;
@@ -16,7 +17,8 @@ mod transform;
 mod translation;
 
 pub use ambiguities::{Aligned, SEARCH_RADIUS, align};
-pub use comparison::{Comparison, QualityError, Reference, compare, compare_slices};
+pub use comparison::{Comparison, Reference, compare, compare_slices};
+pub use error::QualityError;
 pub use fourier_ring_correlation::{FourierRingCorrelation, Resolution, Ring, correlate};
 pub use lit_region::{LitRegion, bounding_box, largest_rectangle};
 pub use modes::{OrthogonalModes, orthogonalise, orthogonalise_others};

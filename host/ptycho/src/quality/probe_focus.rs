@@ -3,8 +3,8 @@
 use crate::ProbeSize;
 use crate::data::{Geometry, Propagation, Reconstruction};
 use crate::model::probe_grid::with_window;
+use crate::model::quadratic_phase::quadratic_phase;
 use crate::session::recipe::Recipe;
-use crate::session::result::quadratic_phase;
 use crate::start::Transfer;
 use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;

@@ -4,37 +4,25 @@
 //! The two sum in different orders, and rounding errors propagate from one iteration to the next;
 //! over five iterations their effect stays far below that of a wrong formula.
 
+mod case;
 mod detector;
 mod sequences;
 mod streamed;
 
+pub use case::EngineCaseError;
+use case::{metrics, named};
 use sequences::{StepSequence, base, fused_sequences, sequences};
 
 use crate::engines::cpu::CpuEngine;
 use crate::engines::cuda::GpuEngine;
 use crate::{
-    BackgroundFit, Engine, EngineError, Method, PositionMethod, PositionOptions, Problem,
-    ProblemError, Recipe, SimulateError, SimulateOptions, Step, StepErrors, UpdateVersion,
-    simulate,
+    BackgroundFit, Engine, Method, PositionMethod, PositionOptions, Problem, Recipe,
+    SimulateOptions, Step, UpdateVersion, simulate,
 };
 use ndarray::Array3;
 use num_complex::Complex;
 use warpstride_cuda::gpu::Device;
 use warpstride_selftest::bench::{CaseCallback, CaseResult, Size};
-
-/// The reason why a comparison of engines could not complete.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineCaseError {
-    /// An engine failed.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// The scan could not be simulated.
-    #[error(transparent)]
-    Simulate(#[from] SimulateError),
-    /// The simulated scan could not be prepared for reconstruction.
-    #[error(transparent)]
-    Problem(#[from] ProblemError),
-}
 
 /// Whole iterations of its engines.
 ///
@@ -166,16 +154,6 @@ fn problem(
     Ok(problem)
 }
 
-fn named(problem: &Problem, version: UpdateVersion, sequence: &str) -> String {
-    let [frames, modes, rows, columns] = problem.shape();
-    let version = match version {
-        UpdateVersion::Tiled => "tiled",
-        UpdateVersion::Atomic => "atomic",
-    };
-    let detector = problem.detector.as_ref().map_or("", |_| ", detector");
-    format!("{sequence}, {version}, {frames} × {modes} × {rows} × {columns}{detector}")
-}
-
 /// err_fourier, err_exit, err_phot and R of every iteration.
 fn agreement<M: Device>(
     device: &M,
@@ -212,25 +190,6 @@ fn agreement<M: Device>(
         worst,
         sequence.tolerance,
     ))
-}
-
-fn metrics(engine: &mut dyn Engine, steps: &[Step]) -> Result<Vec<f64>, EngineCaseError> {
-    for step in steps {
-        engine.step(step)?;
-    }
-    // Every problem of these has free pixels.
-    let each = |errors: StepErrors| {
-        let start = errors.start;
-        [
-            Some(errors.fourier),
-            errors.exit,
-            start.map(|model| model.photon),
-            start.map(|model| model.r_factor),
-            start.and_then(|model| model.r_free),
-        ]
-        .map(|metric| metric.unwrap_or(f64::NAN))
-    };
-    Ok(engine.errors(true)?.into_iter().flat_map(each).collect())
 }
 
 /// Alternations with a closed gate change nothing, bit for bit.

@@ -1,5 +1,6 @@
 //! Options for reading a scan file: the `[data]` table of a recipe.
 
+mod check;
 mod constants;
 mod datasets;
 mod other_files;
@@ -9,7 +10,7 @@ pub(crate) mod prepare;
 mod units;
 
 pub use constants::Constants;
-pub(crate) use constants::VOLTAGES;
+pub(crate) use constants::{VOLTAGES, WAVELENGTHS};
 pub use datasets::{Datasets, PositionUnit};
 pub(crate) use datasets::{is_pixel, si_units};
 pub use pairing::{FileOrder, Pair};
@@ -17,7 +18,7 @@ pub use positions::{PositionFile, Raster, RasterStep};
 pub use units::Units;
 pub(crate) use units::noun;
 
-use crate::{Orientation, RecipeError};
+use crate::Orientation;
 use ndarray::Array2;
 use prepare::is_default;
 pub use prepare::{
@@ -25,17 +26,10 @@ pub use prepare::{
     HotPixels, NegativeCounts, Saturation,
 };
 use serde::{Deserialize, Serialize};
-use std::ops::RangeInclusive;
-use warpstride_core::text::{Dimension, shortest};
-
-/// Plausible wavelengths of photons or electrons, m: from γ rays to the far infrared.
-pub(crate) const WAVELENGTHS: RangeInclusive<f64> = 1e-13..=1e-3;
+use warpstride_files::source::Follow;
 
 /// Largest factor on the object pixel of a coarse reconstruction.
 pub const MAX_COARSE: usize = 64;
-
-/// Most counts that `no_data` may name.
-const MAX_NO_DATA: usize = 64;
 
 /// How to read a scan; the defaults read CXI and PtyPy files unchanged.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -190,138 +184,65 @@ impl ReadOptions {
         self.near_field == Some(true)
     }
 
-    /// Checks what does not depend on the scan.
-    ///
-    /// # Errors
-    /// Returns an error that names the first option out of range.
-    pub(crate) fn check(&self) -> Result<(), RecipeError> {
-        let refuse = |option: &str, expected: &str, found: String| {
-            Err(RecipeError::new(format!("data.{option}"), expected, found))
+    /// How the frames' axes are exchanged and inverted.
+    #[must_use]
+    pub fn frame_orientation(&self) -> Orientation {
+        let maps = self.transform_frames.iter();
+        maps.fold(Orientation::default(), |first, map| {
+            map.orientation().after(first)
+        })
+    }
+
+    /// Whether the pixels of the frames are others than those of the file, or have other counts or
+    /// masks, apart from those that `crop` and `coarse` leave out.
+    #[must_use]
+    pub fn prepares_pixels(&self) -> bool {
+        let plain = Self {
+            crop: self.crop,
+            coarse: self.coarse,
+            ..Self::default()
         };
-        if let Some(axes) = self.frame_axes {
-            let mut sorted = axes;
-            sorted.sort_unstable();
-            if sorted != [0, 1, 2] {
-                let [frame, row, column] = axes;
-                let found = format!("[{frame}, {row}, {column}]");
-                return refuse("frame_axes", FRAME_AXES, found);
-            }
-        }
-        self.units.check()?;
-        if self.files.iter().any(String::is_empty) {
-            return refuse("files", "names of files", "\"\"".to_owned());
-        }
-        if let Some([first, end]) = self.frames
-            && first >= end
-        {
-            let found = format!("[{first}, {end}]");
-            return refuse("frames", "[first, end] with first below end", found);
-        }
-        if let Some(half) = self.half
-            && !(1..=2).contains(&half)
-        {
-            return refuse("half", "1 or 2", half.to_string());
-        }
-        if let Some(coarse) = self.coarse
-            && !(1..=MAX_COARSE).contains(&coarse)
-        {
-            let expected = format!("1 to {MAX_COARSE}");
-            return refuse("coarse", &expected, coarse.to_string());
-        }
-        if let Some([rows, columns]) = self.crop
-            && (rows == 0 || columns == 0)
-        {
-            let found = format!("[{rows}, {columns}]");
-            return refuse("crop", "[rows, columns] of at least 1 each", found);
-        }
-        self.check_preparing()?;
-        self.check_pairing()?;
-        if let Some(matrix) = self.affine
-            && !invertible(matrix)
-        {
-            let [[a, b], [c, d]] = matrix.map(|row| row.map(shortest));
-            let found = format!("[[{a}, {b}], [{c}, {d}]]");
-            return refuse("affine", AFFINE, found);
-        }
-        if let NoData::Values(values) = &self.no_data
-            && values.len() > MAX_NO_DATA
-        {
-            let expected = format!("at most {MAX_NO_DATA} counts");
-            return refuse("no_data", &expected, format!("{} counts", values.len()));
-        }
-        let near_field = self.is_near_field();
-        self.constants.check(near_field)?;
-        if let (Some(z1), false) = (self.focus_to_sample, near_field) {
-            let expected = "data.near_field = true (--near-field) beside it";
-            return refuse("focus_to_sample", expected, shortest(z1));
-        }
-        if let (Some(coarse), true) = (self.coarse.filter(|c| *c > 1), near_field) {
-            let expected =
-                "1 with data.near_field, as object pixels do not depend on the size of the frames";
-            return refuse("coarse", expected, coarse.to_string());
-        }
-        for (option, value) in [
-            (
-                "focus_to_sample",
-                self.focus_to_sample.filter(|z1| *z1 != f64::INFINITY),
-            ),
-            (
-                "paths.position_unit",
-                self.paths.as_ref().and_then(Paths::metres_per_unit),
-            ),
-        ] {
-            if let Some(value) = value
-                && !(value.is_finite() && value > 0.0)
-            {
-                return refuse(option, "a finite number above 0", shortest(value));
-            }
-        }
-        if let Some(PositionUnit::Name(unit)) =
-            self.paths.as_ref().and_then(|p| p.position_unit.as_ref())
-            && si_units(Dimension::Length, unit).is_none()
-            && !is_pixel(unit)
-        {
-            let expected = format!(
-                "a unit of length ({}), pixel, or metres per unit",
-                Dimension::Length.names()
-            );
-            return refuse("paths.position_unit", &expected, format!("\"{unit}\""));
-        }
-        if let Some(file) = &self.positions {
-            file.check()?;
-        }
-        if let Some(raster) = &self.raster {
-            raster.check()?;
-            if let Some(file) = &self.positions {
-                let expected = "none beside data.positions, which has the positions";
-                let found = format!("both (data.positions.file = \"{}\")", file.file);
-                return refuse("raster", expected, found);
-            }
-        }
-        for (option, path) in self.paths.iter().flat_map(Paths::named) {
-            // Positions may be given elsewhere, by arguments too; without any, reading says so.
-            if path.is_empty() && option != "positions" {
-                let expected = "the path of a dataset";
-                return refuse(&format!("paths.{option}"), expected, "\"\"".to_owned());
-            }
-        }
-        match (self.format, &self.paths) {
-            (Format::Hdf5, None) => refuse(
-                "format",
-                "the table data.paths with at least frames and positions beside \"hdf5\"",
-                "\"hdf5\" alone".to_owned(),
-            ),
-            (Format::Auto | Format::Hdf5, _) | (_, None) => Ok(()),
-            (other, Some(_)) => refuse(
-                "format",
-                "hdf5, as data.paths names the datasets",
-                format!("\"{}\"", format!("{other:?}").to_lowercase()),
-            ),
-        }
+        let own = Self {
+            crop: self.crop,
+            coarse: self.coarse,
+            transform_frames: self.transform_frames.clone(),
+            dark: self.dark.clone(),
+            flat: self.flat.clone(),
+            mask: self.mask.clone(),
+            negative: self.negative,
+            hot_pixels: self.hot_pixels,
+            saturation: self.saturation,
+            monitor: self.monitor.clone(),
+            centre: self.centre,
+            pad: self.pad,
+            bin: self.bin,
+            ..Self::default()
+        };
+        own != plain
+    }
+
+    /// Whether only some of the range of frames are used.
+    #[must_use]
+    pub fn selects_frames(&self) -> bool {
+        self.every.is_some_and(|every| every > 1) || !self.exclude.is_empty()
+    }
+
+    /// Meaning of the mask in the file of the scan, which in its format is `marks`.
+    pub(crate) fn file_mask(&self, marks: MaskPolarity) -> MaskPolarity {
+        self.file_mask_marks.unwrap_or(marks)
     }
 }
 
 impl ReadOptions {
+    /// The links to other files that a file may follow.
+    pub(crate) fn follow(&self) -> Follow {
+        if self.follow_links {
+            Follow::Anywhere
+        } else {
+            Follow::Inside
+        }
+    }
+
     /// Whether the positions are those of another file, or of a raster.
     pub(crate) fn has_other_positions(&self) -> bool {
         self.positions.is_some() || self.raster.is_some() || self.without_positions
@@ -349,23 +270,6 @@ impl ReadOptions {
         };
         Orientation::of(self).applied_to(&mapped)
     }
-}
-
-/// What `frame_axes` has to be.
-const FRAME_AXES: &str =
-    "the axes of frame, row and column: an order of 0, 1 and 2, such as [0, 2, 1]";
-
-/// What `affine` has to be.
-const AFFINE: &str = "[[a, b], [c, d]] of finite numbers whose determinant is not 0";
-
-/// Smallest determinant of a matrix, relative to the product of the lengths of its rows.
-const FLATTEST: f64 = 1e-9;
-
-/// Whether no direction of the positions is lost.
-fn invertible([[a, b], [c, d]]: [[f64; 2]; 2]) -> bool {
-    let lengths = a.hypot(b) * c.hypot(d);
-    let determinant = a * d - b * c;
-    lengths.is_finite() && lengths > 0.0 && determinant.abs() > FLATTEST * lengths
 }
 
 /// Named settings of [`NoData`].

@@ -3,6 +3,7 @@
 //! A recipe is resolved once (file, then `--engine`, then `--set`) and checked. The resolved text
 //! is stored in the results file; used as a recipe, it repeats the run.
 
+mod check_slices;
 mod detector_options;
 mod fly_options;
 mod gpu_options;
@@ -441,7 +442,7 @@ impl Recipe {
         self.positions.check()?;
         self.data.check()?;
         self.engines.iter().try_for_each(EngineSpec::check)?;
-        self.slices.check(self)?;
+        self.check_slices()?;
         self.check_variations()?;
         let centring = |e: &EngineSpec| Some((e.name.as_str(), e.probe_centre_tolerance?));
         let centring = self.engines.iter().find_map(centring);

@@ -1,6 +1,7 @@
 //! The beam of a simulated scan, and how it changes from frame to frame.
 
-use super::{APERTURE, BEAM, SimulateOptions, generator};
+use super::SimulateOptions;
+use super::constants::{APERTURE, BEAM, generator};
 use crate::start;
 use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;

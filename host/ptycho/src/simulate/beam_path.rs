@@ -1,10 +1,8 @@
 //! Geometry, beam and positions of a simulation.
 
 use super::beam::{BeamChange, beam, diameter};
-use super::{
-    DETECTOR_PIXEL, MICROSCOPE_PIXEL, NEAR, OBJECT_PIXEL, Pattern, SimulateError, SimulateOptions,
-    THICKNESS, WAVELENGTH,
-};
+use super::constants::{DETECTOR_PIXEL, MICROSCOPE_PIXEL, NEAR, OBJECT_PIXEL, WAVELENGTH};
+use super::options::{Pattern, SimulateError, SimulateOptions, near_pixel};
 use crate::data::{Geometry, PixelPositions, Propagation};
 use ndarray::Array2;
 use num_complex::Complex;
@@ -45,24 +43,12 @@ impl BeamPath {
     }
 }
 
-/// Object pixel, m, of the near field of a cone beam whose focus is `z1` m before the specimen: λ
-/// z1 = 0.3 n Δ², where the effective distance is z1 but for the magnification.
-pub(super) fn near_pixel(z1: f64, n: usize) -> f64 {
-    (WAVELENGTH * z1 / (NEAR * n as f64)).sqrt()
-}
-
-/// Object pixel, m, of a specimen with slices.
-pub(super) fn thick_pixel(options: &SimulateOptions) -> f64 {
-    let thickness = options.slice_distance * (options.slices - 1) as f64;
-    (options.wavelength() * thickness / (THICKNESS * options.frame as f64)).sqrt()
-}
-
 fn geometry(options: &SimulateOptions) -> Geometry {
     let n = options.frame as f64;
     let wavelength = options.wavelength();
     let (distance, pixel) = match options.propagation {
         Propagation::FarField if options.slices > 1 => {
-            let distance = thick_pixel(options) * n * DETECTOR_PIXEL / wavelength;
+            let distance = options.thick_pixel() * n * DETECTOR_PIXEL / wavelength;
             (distance, DETECTOR_PIXEL)
         }
         Propagation::FarField => {

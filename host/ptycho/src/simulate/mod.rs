@@ -10,7 +10,7 @@ use crate::model::near_field::{NearField, Propagator, ramp};
 use crate::model::roll::roll;
 use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 use rand_distr::{Distribution, Normal, Poisson};
 use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
@@ -18,6 +18,7 @@ use warpstride_fft::Fft2;
 
 mod beam;
 mod beam_path;
+mod constants;
 mod options;
 mod specimen;
 
@@ -25,32 +26,13 @@ pub use options::{Pattern, SimulateError, SimulateOptions};
 
 use beam::{BeamChange, Drift, beam, diameter};
 use beam_path::BeamPath;
+use constants::{BEAM, generator};
 use specimen::{make_grains, specimen};
 
-/// Wavelength at 10 keV, m.
-const WAVELENGTH: f64 = 1.239_841_984e-10;
 /// Voltage that accelerates the electrons, V.
 const ELECTRON_VOLTAGE: f64 = 3e5;
-/// Wavelength of 300 kV electrons, m.
-const ELECTRON_WAVELENGTH: f64 = 1.968_749e-12;
-/// λz/(nΔ²) over the distance z from the first slice to the last.
-const THICKNESS: f64 = 0.45;
 /// Exponent of the transmission of each slice.
 const SLICE: f64 = 0.7;
-/// Pixel of a common hybrid pixel detector, m.
-const DETECTOR_PIXEL: f64 = 75e-6;
-/// Object pixel, m; the distance follows from it.
-const OBJECT_PIXEL: f64 = 20e-9;
-/// Pixel of a detector with a scintillator and a microscope, m: that of a parallel beam's near
-/// field.
-const MICROSCOPE_PIXEL: f64 = 1e-6;
-/// λz/(nΔ²) of a near field, so that its transfer function is sampled finely enough and the beam
-/// stays inside the frame.
-const NEAR: f64 = 0.3;
-/// Lit fraction of the detector's width.
-const APERTURE: f64 = 0.42;
-/// Diameter of the defocused beam, as a fraction of the frame's width.
-const BEAM: f64 = 0.36;
 
 impl SimulateOptions {
     /// Bytes needed to simulate the scan, without the object: counts, positions, work arrays of the
@@ -307,12 +289,6 @@ fn thick_specimen(options: &SimulateOptions, shape: [usize; 2]) -> Option<SliceS
         start_distances: distances.clone(),
         distances,
     })
-}
-
-/// A separate generator for each frame, so that the counts do not depend on the threads.
-fn generator(seed: u64, stream: u64) -> Pcg64Mcg {
-    // The increment of SplitMix64 separates neighbouring streams.
-    Pcg64Mcg::seed_from_u64(seed.wrapping_add(stream.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
 }
 
 fn draw(expected: f64, random: &mut Pcg64Mcg) -> f32 {

@@ -1,7 +1,6 @@
 //! Options of a simulation, and their checks.
 
-use super::beam_path::{near_pixel, thick_pixel};
-use super::{DETECTOR_PIXEL, ELECTRON_WAVELENGTH, WAVELENGTH};
+use super::constants::{DETECTOR_PIXEL, ELECTRON_WAVELENGTH, NEAR, THICKNESS, WAVELENGTH};
 use crate::MOST_SLICES;
 use crate::data::{PositionError, Propagation, ScanError};
 use std::f64::consts::FRAC_1_SQRT_2;
@@ -113,7 +112,19 @@ pub enum SimulateError {
     Scan(#[from] ScanError),
 }
 
+/// Object pixel, m, of the near field of a cone beam whose focus is `z1` m before the specimen: λ
+/// z1 = 0.3 n Δ², where the effective distance is z1 but for the magnification.
+pub(super) fn near_pixel(z1: f64, n: usize) -> f64 {
+    (WAVELENGTH * z1 / (NEAR * n as f64)).sqrt()
+}
+
 impl SimulateOptions {
+    /// Object pixel, m, of a specimen with slices.
+    pub(super) fn thick_pixel(&self) -> f64 {
+        let thickness = self.slice_distance * (self.slices - 1) as f64;
+        (self.wavelength() * thickness / (THICKNESS * self.frame as f64)).sqrt()
+    }
+
     /// Checks all options.
     ///
     /// # Errors
@@ -309,7 +320,7 @@ impl SimulateOptions {
         let distance = self.slice_distance;
         // All frequencies of the frames travel from slice to slice.
         let least = self.wavelength() * FRAC_1_SQRT_2;
-        if !(distance.is_finite() && (least..1e-5).contains(&thick_pixel(self))) {
+        if !(distance.is_finite() && (least..1e-5).contains(&self.thick_pixel())) {
             return refused(
                 "--slice-distance",
                 shortest(distance),

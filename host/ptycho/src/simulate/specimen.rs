@@ -1,6 +1,6 @@
 //! Test specimens.
 
-use super::{BEAM, generator};
+use super::constants::{BEAM, generator};
 use ndarray::{Array2, ArrayViewMut2};
 use num_complex::Complex;
 use rand::RngExt;

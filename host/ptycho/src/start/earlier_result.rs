@@ -5,9 +5,9 @@ use crate::data::{Geometry, ObjectModes, Propagation, Reconstruction, Scan};
 use crate::model::detector::background_of;
 use crate::model::interpolation::{Weights, interpolate};
 use crate::model::probe_grid::{cut_or_padded, with_window};
-use crate::session::result::quadratic_phase;
+use crate::model::quadratic_phase::quadratic_phase;
 use crate::start::with_modes;
-use crate::{BackgroundFit, ProbeSource, Problem, Recipe};
+use crate::{BackgroundFit, FrameStart, ProbeSource, Problem, Recipe};
 use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
 use warpstride_core::text::{length, significant};
@@ -62,15 +62,6 @@ pub enum EarlierResultError {
     /// The object or the probe has NaN or infinite values, or the probe no power.
     #[error("expected a finite object and a finite probe with power > 0, found others")]
     NotFinite,
-}
-
-/// Positions and intensity scales of the frames from which a run starts.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FrameStart {
-    /// Positions (row, column), object pixels.
-    pub positions: Vec<[f64; 2]>,
-    /// Factors on the model intensities.
-    pub scales: Vec<f64>,
 }
 
 /// Layers of `result` in the window of the scan's frames, without the quadratic phase that

@@ -1,6 +1,6 @@
 //! The order of the trials, and what follows from their R_free.
 
-use super::suited::{begin_earlier, first_engine, reasons, work};
+use super::suited::{Decided, begin_earlier, first_engine, reasons, work};
 use super::{AutomaticRecipe, TrialData, Tried, engine_list};
 use crate::{EngineSpec, GpuOptions, PositionMethod, PositionOptions, Recipe, StopRule};
 use warpstride_core::text::shortest;
@@ -21,21 +21,6 @@ const EDGE: f64 = 0.02;
 pub(crate) const MOST_TRIALS: usize = 4 + 4 + MODES.len() + WEIGHTS.len() + 1;
 /// Most iterations of a trial.
 pub(crate) const MOST_ITERATIONS: usize = super::FIRST + super::MOST_SHORT;
-
-/// What the user has decided, so that it is not tried.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Decided {
-    /// The number of probe modes.
-    pub probe_modes: bool,
-    /// Whether and how positions are refined.
-    pub positions: bool,
-    /// Whether intensity scales are fitted.
-    pub frame_scales: bool,
-    /// The regulariser of the last engine.
-    pub regulariser: bool,
-    /// The share of free pixels.
-    pub free_pixels: bool,
-}
 
 /// A trial reconstruction to make.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,7 @@
 //! What the parts of the model that a recipe asks for mean for the automatic recipe: with which
 //! engine it begins, what is not tried, and how much work a frame is.
 
-use super::{Decided, FIRST};
+use super::FIRST;
 use crate::{EngineName, EngineSpec, Recipe};
 
 /// Iterations of the engines that run where neither engines nor trials choose, with a model that
@@ -106,6 +106,21 @@ pub(crate) fn reasons(recipe: &Recipe) -> Vec<String> {
 #[must_use]
 pub(crate) fn work(recipe: &Recipe) -> usize {
     recipe.waves_of_mode().max(recipe.slices.count).max(1)
+}
+
+/// What the user has decided, so that it is not tried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Decided {
+    /// The number of probe modes.
+    pub probe_modes: bool,
+    /// Whether and how positions are refined.
+    pub positions: bool,
+    /// Whether intensity scales are fitted.
+    pub frame_scales: bool,
+    /// The regulariser of the last engine.
+    pub regulariser: bool,
+    /// The share of free pixels.
+    pub free_pixels: bool,
 }
 
 impl Decided {

@@ -1,7 +1,8 @@
 //! The light of each frame beside that of the frames around.
 
+use super::found::{BadFrames, FAINTEST, merged};
 use super::neighbours::{MOST, Neighbours};
-use super::{BadFrames, FAINTEST, median, merged, quantile};
+use super::{median, quantile};
 use crate::data::{Mask, Scan};
 
 /// Place among the frames, ordered by their light, of the frame that is taken for a typical one

@@ -1,6 +1,6 @@
 //! Groups of frames that do not overlap: their phases and positions are not connected.
 
-use super::listed;
+use super::listed::listed;
 use crate::data::Scan;
 use crate::positions::overlap::Overlap;
 use ndarray::Array2;

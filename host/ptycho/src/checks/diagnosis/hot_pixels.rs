@@ -1,9 +1,10 @@
 //! Hot pixels, which count without light.
 
-mod areas;
+pub(super) mod areas;
 
-use super::listed;
+use super::listed::listed;
 use crate::data::{Mask, Scan};
+use areas::around;
 use ndarray::{Array2, ArrayView2, Axis};
 use std::collections::HashSet;
 use warpstride_core::system::ScratchError;
@@ -18,8 +19,6 @@ const HOT_COUNTS: f64 = 100.0;
 const IN_A_FRAME: f64 = 0.5;
 /// Least share of such frames.
 const IN_FRAMES: f64 = 0.9;
-/// Largest distance of the next valid pixel.
-const NEXT: isize = 4;
 
 /// A pixel with far more counts than those around it.
 pub(crate) struct Candidate {
@@ -137,24 +136,6 @@ pub(crate) fn candidates(
     }
     found.sort_by_key(|one| one.place);
     found
-}
-
-/// The next valid pixels (row, column) in the eight directions from one, behind up to three masked
-/// ones.
-pub(super) fn around([row, column]: [usize; 2], valid: &Array2<bool>) -> Vec<[usize; 2]> {
-    let directions = (-1..=1).flat_map(|down| (-1..=1).map(move |right| [down, right]));
-    let next = |[down, right]: [isize; 2]| {
-        let at = |steps: isize| {
-            let row = row.checked_add_signed(down * steps)?;
-            Some([row, column.checked_add_signed(right * steps)?])
-        };
-        let places = (1..=NEXT).map_while(at);
-        places
-            .into_iter()
-            .find(|place| valid.get(*place).is_some_and(|valid| *valid))
-    };
-    let directions = directions.filter(|direction| *direction != [0, 0]);
-    directions.filter_map(next).collect()
 }
 
 /// Keeps the pixels that are far brighter than those around them in almost every frame.

@@ -1,7 +1,8 @@
 //! Pixels with the same count in every frame, which is not that of the light: single ones, lines
 //! and modules of the detector.
 
-use super::hot_pixels::{around, valid_somewhere};
+use super::hot_pixels::areas::around;
+use super::hot_pixels::valid_somewhere;
 use crate::data::{Mask, Scan};
 use ndarray::{Array2, s};
 use std::collections::BTreeSet;

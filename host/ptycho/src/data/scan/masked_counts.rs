@@ -1,9 +1,9 @@
 //! Sets masked pixels to 0, and adds up the counts of the others.
 
-use super::{Mask, ScanError};
+use super::error::ScanError;
 use crate::data::count_sums::OfFrame;
 use crate::data::frames::{block_frames, copied};
-use crate::data::{CountSums, Frames};
+use crate::data::{CountSums, Frames, Mask};
 use ndarray::{ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 use warpstride_core::system::ScratchError;

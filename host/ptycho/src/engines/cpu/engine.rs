@@ -1,13 +1,13 @@
 //! State and step of a projection engine on the CPU.
 
-use super::constraints;
-use super::detector::CpuDetector;
-use super::fourier_projection::Scratch;
-use super::propagation::Propagator;
-use super::scratch_pool::Pool;
-use super::slices::Slices;
-use super::variations::Variations;
-use super::window::Layout;
+use super::arrays::scratch_pool::Pool;
+use super::arrays::window::Layout;
+use super::model::detector::CpuDetector;
+use super::model::propagation::Propagator;
+use super::model::slices::Slices;
+use super::model::variations::Variations;
+use super::projections::fourier_projection::Scratch;
+use super::updates::constraints;
 use crate::engines::batches::KeptBatches;
 use crate::engines::likelihood::Search;
 use crate::engines::ranks::Ranks;

@@ -5,13 +5,13 @@
 //! is the minimum of the objective along the line, or of its second-order approximation, and is
 //! halved until the objective falls.
 
-use super::batch_engine::sums::divide;
+use super::batches::batch_engine::sums::divide;
 use super::engine::CpuEngine;
 use super::engine::{LikelihoodState, Pair};
-use super::fourier_projection::FrameErrors;
-use super::multislice;
-use super::object_update::clipped;
-use super::smoothness;
+use super::model::multislice;
+use super::projections::fourier_projection::FrameErrors;
+use super::projections::object_update::clipped;
+use super::updates::smoothness;
 use crate::engines::likelihood::{Last, LikelihoodMethod, Noise, conjugate, falling};
 use crate::{EngineError, Step};
 use gradient::gradient;

@@ -3,45 +3,24 @@
 //! The order of every sum is independent of the number of threads and of ranks ([`crate::Ranks`]),
 //! so that the same input gives the same bits on any computer with the same arithmetic.
 
-mod annealing;
-mod batch_engine;
-mod centring;
+mod arrays;
+mod batches;
 #[cfg(test)]
 mod combined_models;
-mod complex_products;
-mod constraints;
-mod detector;
 mod engine;
-mod exact_positions;
-mod fourier_projection;
 mod likelihood;
 mod model;
-mod model_deviation;
-mod multislice;
-mod normalisation;
-mod object_modes;
-mod object_update;
-mod part_sums;
-mod probe_update;
-mod propagation;
-mod refinement;
-mod regions;
-mod scratch_pool;
-mod shift;
-mod simd;
-mod slices;
-mod smoothness;
+mod positions;
+mod projections;
 #[cfg(test)]
 mod test_problem;
 #[cfg(test)]
 mod tests;
-mod variable_probe;
-mod variations;
-mod window;
+mod updates;
 
-pub(crate) use centring::centring_shift;
-pub(crate) use constraints::{disc, disc_at_origin};
 pub use engine::CpuEngine;
+pub(crate) use updates::centring::centring_shift;
+pub(crate) use updates::constraints::{disc, disc_at_origin};
 
 use crate::{Engine, Precision, Problem, Ranks};
 use warpstride_core::system::ScratchError;

@@ -6,16 +6,25 @@
 //! is unitary, so its adjoint is the shift by −f. They are moved by f; the propagation to a near
 //! field shifts them back.
 
-use super::detector::CpuDetector;
+pub(super) mod detector;
+pub(super) mod model_deviation;
+pub(super) mod multislice;
+pub(super) mod object_modes;
+pub(super) mod propagation;
+pub(super) mod shift;
+pub(super) mod slices;
+pub(super) mod variable_probe;
+pub(super) mod variations;
+
+use super::arrays::window::Window;
 use super::engine::CpuEngine;
-use super::model_deviation;
-use super::model_deviation::FrameModel;
-use super::propagation::Propagator;
-use super::shift::{PointRamps, Scratch};
-use super::variable_probe::FrameProbes;
-use super::window::Window;
 use crate::EngineError;
+use detector::CpuDetector;
+use model_deviation::FrameModel;
+use propagation::Propagator;
 use rayon::prelude::*;
+use shift::{PointRamps, Scratch};
+use variable_probe::FrameProbes;
 use warpstride_fft::Real;
 
 /// Writes the unnormalised detector waves of the exit waves of a frame with the shifted probe in

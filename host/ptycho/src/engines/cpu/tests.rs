@@ -1,9 +1,9 @@
 //! The sums of the updates: against their definitions, and the same bits for any number of frames
 //! at a time.
 
-use super::object_update::ObjectSums;
-use super::probe_update;
-use super::window::Layout;
+use super::arrays::window::Layout;
+use super::projections::object_update::ObjectSums;
+use super::projections::probe_update;
 use crate::Ranks;
 use crate::model::fly::FlyPaths;
 use num_complex::Complex;

@@ -2,8 +2,10 @@
 
 mod block_memory;
 mod blocks;
+mod division;
 mod iteration;
 mod memory;
+mod pending;
 mod projection;
 mod read_back;
 #[cfg(test)]
@@ -15,21 +17,21 @@ mod stage_times;
 mod state;
 mod undivided;
 
-use read_back::Pending;
-use undivided::{BatchDivision, Undivided};
+use division::{BatchDivision, Undivided};
+use pending::Pending;
 
-use super::batch_engine::BatchBuffers;
-use super::buffers::Buffers;
-use super::constraints::Supports;
-use super::exchange::Exchange;
-use super::frame_stream::FrameStream;
-use super::frames::{FrameBuffers, chunk};
-use super::fused::{Fused, FusedScan};
-use super::layout::Layout;
+use super::batches::batch_engine::BatchBuffers;
+use super::devices::exchange::Exchange;
 use super::likelihood::LikelihoodBuffers;
+use super::memory::buffers::Buffers;
+use super::memory::frame_stream::FrameStream;
+use super::memory::frames::{FrameBuffers, chunk};
+use super::memory::layout::Layout;
+use super::memory::wave_stream::WaveStream;
 use super::metrics;
 use super::metrics::all_errors;
-use super::wave_stream::WaveStream;
+use super::projections::fused::{Fused, FusedScan};
+use super::updates::constraints::Supports;
 use crate::data::{ModelParts, product};
 use crate::engines::batches::KeptBatches;
 use crate::engines::likelihood::Search;

@@ -1,11 +1,11 @@
 //! Mirrors cpu/likelihood.rs: maximum likelihood by nonlinear conjugate gradient.
 
-use super::buffers::Buffers;
-use super::constraints::fourier_support;
-use super::frames::FrameBuffers;
-use super::layout::Layout;
-use super::multislice::DistanceSums;
+use super::memory::buffers::Buffers;
+use super::memory::frames::FrameBuffers;
+use super::memory::layout::Layout;
+use super::model::multislice::DistanceSums;
 use super::step_arguments::alpha;
+use super::updates::constraints::fourier_support;
 use crate::Step;
 use crate::engines::likelihood::{LikelihoodMethod, Noise, conjugate, falling};
 use crate::engines::updates::{FLOOR, LIT};
@@ -34,17 +34,8 @@ mod squares;
 mod tests;
 
 pub(super) use memory::LikelihoodBuffers;
+use memory::{BLOCKS, Pair};
 pub(super) use squares::LAUNCHED as SQUARES_OF_SLOPES;
-
-/// Blocks of the regulariser's sums.
-const BLOCKS: usize = 128;
-/// Blocks among which the values of a large object and its probe are divided.
-const PARTS: usize = 128;
-/// The fewest values of such a block.
-const LEAST: usize = 1024;
-
-/// Object (row, column) and probe (mode, row, column), or their gradients or directions.
-type Pair<M> = [<M as Device>::Buffer<Complex32>; 2];
 
 /// Smooths along the axis of this length and stride.
 fn smooth<M: Device>(

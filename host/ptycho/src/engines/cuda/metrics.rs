@@ -1,12 +1,12 @@
-//! Mirrors `model_errors` of cpu/fourier_projection.rs: err_phot, R and R_free of the current
-//! object and probe at the end of a run. (During a run the kernel `ptycho_fourier_step` computes
-//! them.)
+//! Mirrors `model_errors` of cpu/projections/fourier_projection.rs: err_phot, R and R_free of the
+//! current object and probe at the end of a run. (During a run the kernel `ptycho_fourier_step`
+//! computes them.)
 
-use super::buffers::Buffers;
-use super::fourier_projection::model_spectra;
-use super::frame_stream::Metrics;
-use super::frames::{FrameBuffers, ShiftTo};
-use super::layout::Layout;
+use super::memory::buffers::Buffers;
+use super::memory::frame_stream::Metrics;
+use super::memory::frames::{FrameBuffers, ShiftTo};
+use super::memory::layout::Layout;
+use super::projections::fourier_projection::model_spectra;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::model_metrics::PtychoModelMetrics;

@@ -2,46 +2,21 @@
 //! against [`Device`](warpstride_cuda::gpu::Device), so that the same launches run on a GPU and in
 //! the emulator.
 
-mod annealing;
-mod batch;
-mod batch_engine;
-mod batch_sums;
-mod buffers;
-mod centring;
-mod constraints;
-mod detector;
-mod device_group;
+mod batches;
+mod devices;
 mod engine;
-mod exact_positions;
-mod exchange;
-mod exposure_points;
-mod fourier_projection;
-mod frame_stream;
-mod frames;
-mod fused;
-mod fused_batches;
-mod layout;
 mod likelihood;
+mod memory;
 mod metrics;
-mod multislice;
-mod normalisation;
-mod object_modes;
-mod object_update;
-mod packed_waves;
-mod passes;
-mod probe_update;
-mod processes;
-mod propagation;
-mod refinement;
+mod model;
+mod positions;
+mod projections;
 mod step_arguments;
-mod tile_windows;
-mod variable_probe;
-mod wave_stream;
-mod window_product;
+mod updates;
 
-pub use device_group::{DifferentGpus, GroupMember, failed_alone};
+pub use devices::device_group::{DifferentGpus, GroupMember, failed_alone};
+pub use devices::processes::{ProcessExchange, join_processes};
 pub use engine::GpuEngine;
-pub use processes::{ProcessExchange, join_processes};
 
 use crate::{
     Engine, EngineError, EngineName, EngineSpec, GpuWaves, Noise, Problem, Ranks, Recipe,

@@ -1,6 +1,6 @@
 //! What a model has beyond object, probe and frames, in results files.
 
-use super::{DETECTOR, IMAGE, SOURCE, TRANSLATION, at, complex, finite, shaped};
+use super::values::{DETECTOR, IMAGE, SOURCE, TRANSLATION, at, complex, finite, shaped};
 use crate::data::{
     DetectorModel, Exposures, ModelParts, ObjectModes, Reconstruction, VariableProbe,
 };

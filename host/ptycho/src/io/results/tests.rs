@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::data::Propagation;
-use ndarray::Array3;
+use ndarray::{Array3, ArrayD};
+use num_complex::Complex;
 
 fn result(double: bool) -> Reconstruction {
     let entry = |iteration: usize, errors: Option<f64>| HistoryEntry {

@@ -1,7 +1,8 @@
 //! Frames that are no measurements of the specimen in the beam, and pixels that never count.
 
-use crate::checks::diagnosis::dead_pixels::{STUCK, dark, listed_pixels};
+use crate::checks::diagnosis::dead_pixels::dark;
 use crate::checks::diagnosis::hot_pixels::valid_somewhere;
+use crate::checks::diagnosis::listed::{STUCK, listed_pixels};
 use crate::checks::diagnosis::stuck_pixels::stuck;
 use crate::data::Scan;
 use crate::{BadFrameSetting, BadFrames, EmptyFrames, HotPixelSetting, HotPixels, ReadOptions};

@@ -1,13 +1,15 @@
 //! Reader of CXI files, version 1.x
 //! (<https://raw.githubusercontent.com/cxidb/CXI/master/cxi_file_format.pdf>).
 
+use super::found_positions::FoundPositions;
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
-use super::pairing::{FoundPositions, pair};
+use super::pairing::pair;
+use super::parts::{Parts, ScanFile, probe};
 use super::several_files::ScanFiles;
 use super::units::{Measure, UnitReader, attribute_unit};
 use super::window::Window;
-use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions, probe, truth};
+use super::{MaskPolarity, ReadOptions, positions, truth};
 use ndarray::Array2;
 use std::path::Path;
 use warpstride_files::IoError;

@@ -3,26 +3,26 @@
 //! detector's numbers in `/entry/instrument` (DECTRIS, SIMPLON API reference, section on HDF5
 //! files; NeXus, NXmx).
 
+mod numbers;
 mod series;
 
 use super::cutoff::Cutoff;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::pairing::pair;
+use super::parts::{Parts, ScanFile};
 use super::several_files::ScanFiles;
 use super::units::{Measure, UnitReader};
 use super::window::Window;
-use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
+use super::{MaskPolarity, ReadOptions, positions};
 use crate::Centre;
 use ndarray::Ix2;
+use numbers::{DATA, DETECTOR, SPECIFIC, number, number_of};
 use series::{Series, series};
 use std::path::Path;
 use warpstride_core::text::shortest;
 use warpstride_files::IoError;
 use warpstride_files::source::{Numbers, Source};
 
-const DATA: &str = "/entry/data";
-const DETECTOR: &str = "/entry/instrument/detector";
-const SPECIFIC: &str = "/entry/instrument/detector/detectorSpecific";
 const WAVELENGTH: &str = "/entry/instrument/beam/incident_wavelength";
 const ENERGY: &str = "/entry/instrument/detector/detectorSpecific/photon_energy";
 const DISTANCE: &str = "/entry/instrument/detector/detector_distance";
@@ -33,13 +33,6 @@ const MASKS: [&str; 2] = [
     "/entry/instrument/detector/detectorSpecific/pixel_mask",
     "/entry/instrument/detector/pixel_mask",
 ];
-
-/// Number in the name of a dataset of frames, such as 1 in `data_000001`.
-fn number_of(name: &str) -> Option<u64> {
-    let digits = name.strip_prefix("data_")?;
-    let all_digits = digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit());
-    all_digits.then(|| digits.parse().ok()).flatten()
-}
 
 /// Whether the file has the structure of such a master file.
 pub(super) fn is_one(source: &Source) -> bool {
@@ -139,20 +132,6 @@ pub(super) fn read(
         notes,
     }
     .into_scan(input, options)
-}
-
-/// The first of these datasets below the detector that is a number.
-fn number(source: &Source, name: &str) -> Result<Option<(String, f64)>, IoError> {
-    for group in [SPECIFIC, DETECTOR] {
-        let path = format!("{group}/{name}");
-        // A text or a truth value says nothing.
-        match source.numbers(&path) {
-            Ok(Some(numbers)) => return Ok(Some((path, numbers.common_value()?))),
-            Ok(None) | Err(IoError::Type { .. }) => {}
-            Err(other) => return Err(other),
-        }
-    }
-    Ok(None)
 }
 
 /// From which count on a pixel has no data: that from which the detector cannot correct its count

@@ -9,13 +9,15 @@
 mod axis;
 mod calibration;
 
+use super::found_positions::FoundPositions;
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
-use super::pairing::{FoundPositions, StoredFrames, pair};
+use super::pairing::{StoredFrames, pair};
+use super::parts::{Parts, ScanFile};
 use super::several_files::ScanFiles;
 use super::units::Measure;
 use super::window::Window;
-use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
+use super::{MaskPolarity, ReadOptions, positions};
 use crate::session::read_options::si_units;
 use axis::{AxisStep, rounded};
 use calibration::Calibration;

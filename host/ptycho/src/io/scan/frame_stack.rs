@@ -198,7 +198,7 @@ impl<'s> FrameStack<'s> {
                 check_stored_file(state.name(), &*file, frames, of_scan)
             }
             Stored::Several(stacks) => {
-                let mut parts = joined::parts(stacks, &frames).into_iter();
+                let mut parts = parts(stacks, &frames).into_iter();
                 parts.try_for_each(|(stack, range)| {
                     stack.check_stored(range, [rows, columns], of_scan)
                 })
@@ -267,7 +267,7 @@ impl<'s> FrameStack<'s> {
                 let file = self.reopened(state)?;
                 counts_of_file((state.name(), &*file), frames, window, to, look)?;
             }
-            Stored::Several(stacks) => joined::counts(stacks, &frames, window, to, look)?,
+            Stored::Several(stacks) => counts(stacks, &frames, window, to, look)?,
         }
         if let Some((factors, least)) = &self.factors {
             let factors = factors.slice(s![rows.clone(), columns.clone()]);
@@ -474,6 +474,47 @@ fn counts_of_file(
         let blocks = to.axis_chunks_iter_mut(Axis(0), together);
         let blocks: Vec<_> = blocks.zip(frames.clone().step_by(together)).collect();
         blocks.into_par_iter().try_for_each(read)?;
+    }
+    Ok(())
+}
+
+/// The stacks that have some of `frames`, of stacks that follow one another, and which frames of
+/// each.
+fn parts<'n, 's>(
+    stacks: &'n [FrameStack<'s>],
+    frames: &Range<usize>,
+) -> Vec<(&'n FrameStack<'s>, Range<usize>)> {
+    let mut parts = Vec::new();
+    let mut begin = 0;
+    for stack in stacks {
+        let [count, ..] = stack.shape;
+        let first = frames.start.max(begin) - begin;
+        let end = frames.end.min(begin + count).max(begin) - begin;
+        begin += count;
+        if first < end {
+            parts.push((stack, first..end));
+        }
+    }
+    parts
+}
+
+/// Reads a range of the frames of stacks that follow one another.
+fn counts(
+    stacks: &[FrameStack<'_>],
+    frames: &Range<usize>,
+    window: [&Range<usize>; 2],
+    to: &mut [f32],
+    look: Option<&dyn Look<f32>>,
+) -> Result<(), IoError> {
+    let pixels = window[0].len() * window[1].len();
+    let mut first = 0;
+    for (stack, range) in parts(stacks, frames) {
+        let end = first + range.len() * pixels;
+        let some = to.get_mut(first..end).unwrap_or_default();
+        let look = look.map(|look| LookFrom { first, look });
+        let look = look.as_ref().map(|look| look as &dyn Look<f32>);
+        stack.counts_into(range, window, some, look)?;
+        first = end;
     }
     Ok(())
 }

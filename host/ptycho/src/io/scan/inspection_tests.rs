@@ -1,13 +1,18 @@
 //! Scans whose counts are looked at while they are read are those of counts that are looked at
 //! afterwards, in all bits.
 
+use super::cutoff::Cutoff;
 use super::frame_stack::FrameStack;
 use super::geometry::Resolved;
+use super::parts::Parts;
+use super::window::Window;
 use super::*;
-use crate::data::{Geometry, Propagation};
+use crate::data::{Frames, Geometry, Mask, Propagation};
 use hdf5_metno as hdf5;
-use ndarray::s;
+use ndarray::{Array2, Array3, s};
 use std::path::PathBuf;
+use warpstride_files::InputFile;
+use warpstride_files::source::Source;
 
 const SHAPE: [usize; 3] = [23, 14, 11];
 

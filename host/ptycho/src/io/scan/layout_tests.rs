@@ -3,8 +3,10 @@
 
 use super::tests::real_file;
 use super::*;
+use crate::data::Scan;
 use hdf5_metno as hdf5;
-use ndarray::{Array, Array1, arr1, arr2, s};
+use ndarray::{Array, Array1, Array2, Array3, Axis, arr1, arr2, s};
+use num_complex::Complex;
 use std::path::PathBuf;
 
 /// FNV-1a of bytes, 64 bits.

@@ -1,9 +1,10 @@
 //! Reader of HDF5 files without a known layout that have one stack of frames, for positions that
 //! are elsewhere.
 
-use super::plain::{Layout, read_datasets};
+use super::datasets::{Layout, read_datasets};
+use super::parts::ScanFile;
 use super::several_files::ScanFiles;
-use super::{Format, MaskPolarity, Paths, ReadOptions, ScanFile};
+use super::{Format, MaskPolarity, Paths, ReadOptions};
 use crate::session::read_options::Datasets;
 use std::path::Path;
 use warpstride_files::IoError;

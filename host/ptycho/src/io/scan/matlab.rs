@@ -4,10 +4,11 @@
 //! first axis of an array where HDF5 has the last: `dp(row, column, frame)` is stored as (frame,
 //! column, row).
 
-use super::plain::{Layout, read_datasets};
+use super::datasets::{Layout, read_datasets};
+use super::parts::ScanFile;
 use super::roles::{FramesRole, Roles};
 use super::several_files::ScanFiles;
-use super::{MaskPolarity, Paths, ReadOptions, ScanFile};
+use super::{MaskPolarity, Paths, ReadOptions};
 use std::path::Path;
 use warpstride_files::IoError;
 use warpstride_files::source::Source;

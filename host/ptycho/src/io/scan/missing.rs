@@ -1,7 +1,9 @@
 //! What a file of frames lacks: positions, wavelength, distance and pixel size, all of them at
 //! once, and options that give them.
 
-use super::{ReadOptions, ScanFile, read_once};
+use super::ReadOptions;
+use super::format::read_once;
+use super::parts::ScanFile;
 use crate::checks::diagnosis::corner::is_at_corner;
 use crate::data::Geometry;
 use std::path::Path;

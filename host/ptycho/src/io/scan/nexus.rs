@@ -5,19 +5,23 @@
 //! those of the sample's stage in the laboratory frame (`transformations.rs`): row = +y, column = +x,
 //! as in CXI.
 
+mod classes;
 mod detectors;
 mod logs;
 mod transformations;
 
+use super::found_positions::FoundPositions;
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
-use super::pairing::{FoundPositions, StoredFrames, pair};
+use super::pairing::{StoredFrames, pair};
+use super::parts::{Parts, ScanFile};
 use super::several_files::ScanFiles;
 use super::units::{Measure, UnitReader};
 use super::window::Window;
-use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
+use super::{MaskPolarity, ReadOptions, positions};
 use crate::data::{Geometry, each_frame};
 use crate::positions::units::typical_step;
+use classes::{heads, of_class};
 use detectors::Candidate;
 use ndarray::{Array2, Axis};
 use std::cell::RefCell;
@@ -27,8 +31,6 @@ use warpstride_core::text::{shortest, significant};
 use warpstride_files::IoError;
 use warpstride_files::source::{Numbers, Source};
 
-/// Most members of a group whose classes are looked at.
-const MOST_MEMBERS: usize = 500;
 /// Definitions of ptychography: there the energy of the source is that of the machine.
 const DEFINITIONS: [&str; 2] = ["NXcxi_ptycho", "NXptycho"];
 /// 1 keV, J (CODATA 2018, exact).
@@ -43,23 +45,6 @@ pub(super) fn is_nexus(source: &Source) -> bool {
         return true;
     }
     !source.has("/entry_1").unwrap_or(true) && entry(source).is_some()
-}
-
-/// Paths of the members of the group `parent` with the class `class`, in the order of their names.
-fn of_class(source: &Source, parent: &str, class: &str) -> Vec<String> {
-    let names = if parent.is_empty() {
-        source.groups().ok()
-    } else {
-        source.members(parent).ok().flatten()
-    };
-    (names.unwrap_or_default().iter())
-        .take(MOST_MEMBERS)
-        .map(|name| format!("{parent}/{name}"))
-        .filter(|path| {
-            let found = source.attribute(path, "NX_class").ok().flatten();
-            found.is_some_and(|found| found == class)
-        })
-        .collect()
 }
 
 /// The entry: the default one, or the first.
@@ -133,7 +118,7 @@ impl Groups {
             }
         }
         if !found.is_empty() {
-            let candidate = detectors::choose(source, self, found, chosen, notes)?;
+            let candidate = detectors::choose(source, &self.samples, found, chosen, notes)?;
             return Ok((candidate.numbers, Some(candidate.detector)));
         }
         for data in &self.data {
@@ -491,37 +476,4 @@ fn stage(
     }
     let tried: Vec<&str> = tried.iter().map(String::as_str).collect();
     Err(positions::missing(source.input(), &tried))
-}
-
-/// The first axes of a sample: that of its `depends_on`, or those of its NXtransformations on which
-/// no other depends.
-fn heads(source: &Source, sample: &str) -> Result<Vec<String>, IoError> {
-    if let Some(first) = source.label(&format!("{sample}/depends_on"))? {
-        let first = resolved(sample, &first);
-        return Ok(if first == "." {
-            Vec::new()
-        } else {
-            vec![first]
-        });
-    }
-    let mut axes = Vec::new();
-    let mut used = Vec::new();
-    for group in of_class(source, sample, "NXtransformations") {
-        let names = source.members(&group)?.unwrap_or_default();
-        for name in names.iter().take(MOST_MEMBERS) {
-            let path = format!("{group}/{name}");
-            let moves = source
-                .attribute(&path, "transformation_type")
-                .ok()
-                .flatten();
-            if moves.is_some() {
-                if let Some(on) = source.attribute(&path, "depends_on")? {
-                    used.push(resolved(&group, &on));
-                }
-                axes.push(path);
-            }
-        }
-    }
-    axes.retain(|axis| !used.contains(axis));
-    Ok(axes)
 }

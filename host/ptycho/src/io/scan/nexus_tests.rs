@@ -4,8 +4,9 @@ use super::layout_tests::{file, options, put, text_attribute, text_of_group};
 use super::tests::real_file;
 use super::*;
 use crate::data::Geometry;
-use ndarray::{Array, arr1};
+use ndarray::{Array, Array2, Array3, arr1};
 use std::path::PathBuf;
+use warpstride_files::source::Source;
 
 /// A file of `host/files/tests/data` that `write_nexus.py` wrote, as a copy that `change` changes.
 fn changed(folder: &Path, name: &str, change: impl FnOnce(&hdf5_metno::File)) -> PathBuf {

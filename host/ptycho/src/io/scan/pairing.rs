@@ -2,9 +2,8 @@
 
 mod files;
 
-pub(super) use files::Texts;
-
 use super::ReadOptions;
+use super::found_positions::{FoundPositions, FrameNumbers};
 use super::frame_stack::FrameStack;
 use super::numbered_names::{FramesOfFile, NumberedFiles};
 use super::window::Window;
@@ -13,81 +12,7 @@ use ndarray::Array2;
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use warpstride_core::text::{count, ranges, shortest};
-use warpstride_files::{InputFile, IoError, Remedy};
-
-/// Positions as they have been found, before frames are selected.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct FoundPositions {
-    /// What they are called.
-    pub(super) name: String,
-    /// The file that has them.
-    pub(super) file: String,
-    /// (position, (row, column)), m.
-    pub(super) values: Array2<f64>,
-    /// The number of the frame of each position, if the file has such numbers.
-    pub(super) numbers: Option<FrameNumbers>,
-    /// Columns of texts, which may have the names of the frames' files.
-    pub(super) texts: Vec<Texts>,
-    /// Metres of a number in the file, if it has them in one unit.
-    pub(super) metres: Option<f64>,
-    /// The rows and points in a row of a raster.
-    pub(super) raster: Option<[usize; 2]>,
-}
-
-/// Numbers of frames in a table of positions.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct FrameNumbers {
-    /// The name of the column.
-    pub(super) column: String,
-    /// Whether the numbers, and not the name of the column, let them appear to be those of frames.
-    pub(super) doubtful: bool,
-    /// Whether the lines follow a path of a scan through the places that the numbers are, and may
-    /// be in the order of the frames.
-    pub(super) is_path: bool,
-    pub(super) values: Vec<f64>,
-    /// The line of each position, from 1.
-    pub(super) lines: Vec<u64>,
-}
-
-impl FoundPositions {
-    /// The positions of the dataset `name` of a scan file.
-    pub(super) fn of_dataset(input: &InputFile, name: String, values: Array2<f64>) -> Self {
-        Self {
-            name,
-            file: input.name().to_owned(),
-            values,
-            numbers: None,
-            texts: Vec::new(),
-            metres: None,
-            raster: None,
-        }
-    }
-
-    /// These, whose numbers in the file are in units of so many metres.
-    pub(super) fn in_units_of(self, metres: f64) -> Self {
-        Self {
-            metres: Some(metres),
-            ..self
-        }
-    }
-
-    /// Their number.
-    pub(super) fn len(&self) -> usize {
-        self.values.nrows()
-    }
-
-    /// What an error says of their number.
-    fn described(&self) -> String {
-        format!("{}{}", self.len(), self.of_raster())
-    }
-
-    /// The raster that they are, in brackets.
-    fn of_raster(&self) -> String {
-        (self.raster).map_or_else(String::new, |[slow, fast]| {
-            format!(" (a raster of {slow} x {fast} points)")
-        })
-    }
-}
+use warpstride_files::{IoError, Remedy};
 
 /// The frames of a file before any are selected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,7 +95,7 @@ pub(super) fn pair(
         .filter(|frame| rows.get(*frame).is_none_or(Option::is_none))
         .collect();
     if !without.is_empty() && without.len() == window.selected(options).len() {
-        return Err(mismatch(&found, frames, None));
+        return Err(found.mismatch(frames, None));
     }
     if !without.is_empty() {
         notes.push(format!(
@@ -200,26 +125,6 @@ fn doubt(found: &FoundPositions, numbers: &FrameNumbers, frames: usize) -> IoErr
                 .to_owned(),
             "--pair by-index",
         ))),
-    }
-}
-
-/// The error of numbers that differ.
-fn mismatch(
-    found: &FoundPositions,
-    frames: usize,
-    remedy: Option<(String, &'static str)>,
-) -> IoError {
-    // What has no option to name is said of what was found.
-    let (remedy, why) = match remedy {
-        Some((why, "")) => (None, format!("; {why}")),
-        remedy => (remedy, String::new()),
-    };
-    IoError::Pairing {
-        file: found.file.clone(),
-        dataset: found.name.clone(),
-        frames,
-        found: found.described() + &why,
-        remedy: remedy.map(Remedy::boxed),
     }
 }
 
@@ -298,7 +203,7 @@ fn by_order(
                 .map(|frame| (frame < both).then_some(frame))
                 .collect())
         }
-        (Some(Pair::First), _) => Err(mismatch(found, frames, None)),
+        (Some(Pair::First), _) => Err(found.mismatch(frames, None)),
         (Some(_), _) => Err(IoError::Option {
             file: found.file.clone(),
             option: "data.pair",
@@ -307,11 +212,7 @@ fn by_order(
                 count(frames, ["frame", "frames"])
             ),
         }),
-        (None, _) => Err(mismatch(
-            found,
-            frames,
-            remedy(found, stored, window.stored),
-        )),
+        (None, _) => Err(found.mismatch(frames, remedy(found, stored, window.stored))),
     }
 }
 

@@ -2,15 +2,15 @@
 
 mod table;
 
-use super::pairing::{FoundPositions, FrameNumbers, Texts};
+use super::ReadOptions;
+use super::found_positions::FoundPositions;
 use super::units::attribute_unit;
-use super::{ReadOptions, follow};
 use crate::positions::units::{likely_units, typical_step};
 use crate::session::quantities::one_of;
 use crate::session::read_options::si_units;
 use crate::{PositionFile, Raster};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Ix1, Ix2, stack};
-use table::Table;
+use table::{Coordinates, Table};
 use warpstride_core::text::{Dimension, shortest};
 use warpstride_files::source::{Follow, Numbers, Source};
 use warpstride_files::{InputFile, IoError, npy};
@@ -64,7 +64,7 @@ pub(super) fn given(
     let reader = Reader {
         file,
         unit: file.unit.as_ref().or(options.units.positions.as_ref()),
-        follow: follow(options),
+        follow: options.follow(),
         input: InputFile::new(file.path().0, input.memory()),
         frames,
     };
@@ -203,18 +203,6 @@ struct Reader<'a> {
     follow: Follow,
     /// Number of frames of the scan.
     frames: usize,
-}
-
-/// Two coordinates (position, (row, column)), and their unit if the file says it.
-struct Coordinates {
-    values: Array2<f64>,
-    /// What they are called.
-    names: [String; 2],
-    unit: Option<String>,
-    /// The number of the frame of each position, if there is a column of them.
-    frames: Option<FrameNumbers>,
-    /// Columns of texts, which may name the files of frames.
-    texts: Vec<Texts>,
 }
 
 impl<'a> Reader<'a> {

@@ -5,13 +5,15 @@ use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::mask_light::MaskLight;
 use super::pairing::{StoredFrames, pair};
+use super::parts::{Parts, ScanFile};
+use super::roll::{roll, roll_mask};
 use super::several_files::ScanFiles;
 use super::units::{Measure, UnitReader, attribute_unit};
 use super::window::Window;
-use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
+use super::{MaskPolarity, ReadOptions, positions};
 use crate::Pair;
 use crate::data::{FrameWriter, Mask, each_frame};
-use ndarray::{Array2, Array3, ArrayViewMut, Axis, Dimension, Ix2, s};
+use ndarray::{Array2, Array3, Axis, Ix2, s};
 use std::path::Path;
 use warpstride_core::text::{count, shortest};
 use warpstride_files::source::{Numbers, Source};
@@ -486,32 +488,4 @@ fn named_centre(
         )),
     }
     Ok([0, 0])
-}
-
-/// Shifts the last two axes cyclically by `offset`.
-pub(super) fn roll<T: Clone, D: Dimension>(mut array: ArrayViewMut<'_, T, D>, offset: [isize; 2]) {
-    let first = array.ndim().saturating_sub(2);
-    for (axis, by) in offset.into_iter().enumerate() {
-        if by == 0 {
-            continue;
-        }
-        for mut line in array.lanes_mut(Axis(first + axis)) {
-            let mut values = line.to_vec();
-            if let Ok(length) = isize::try_from(values.len())
-                && length > 0
-            {
-                values.rotate_right(by.rem_euclid(length) as usize);
-            }
-            line.iter_mut()
-                .zip(values)
-                .for_each(|(to, from)| *to = from);
-        }
-    }
-}
-
-pub(super) fn roll_mask(mask: &mut Mask, offset: [isize; 2]) {
-    match mask {
-        Mask::Shared(m) => roll(m.view_mut(), offset),
-        Mask::PerFrame(m) => roll(m.view_mut(), offset),
-    }
 }

@@ -4,11 +4,11 @@
 //! same place of the same layout. Their geometry and flat field, where they have one, must be those
 //! of the first; pixels that any mask has are masked in all frames.
 
+use super::ReadOptions;
 use super::frame_stack::FrameStack;
 use super::geometry::FileGeometry;
 use super::numbered_names::{by_numbers, has_descending_numbers, is_natural};
 use super::pairing::StoredFrames;
-use super::{ReadOptions, open_source};
 use crate::FileOrder;
 use crate::data::{Geometry, Mask};
 use ndarray::{Array2, Zip};
@@ -34,6 +34,16 @@ pub(super) struct ScanFiles {
     first: Source,
     others: Vec<Source>,
     order: Order,
+}
+
+/// Opens `path`, whose links lead as far as the options say.
+pub(super) fn open_source(
+    path: &Path,
+    options: &ReadOptions,
+    memory: Memory,
+) -> Result<Source, IoError> {
+    let source = Source::open_with_links(path, memory, options.follow())?;
+    Ok(source.permitting_sparse(options.sparse))
 }
 
 impl Deref for ScanFiles {

@@ -1,9 +1,11 @@
 //! Measured files agree with published values, and written files are read back unchanged.
 
 use super::*;
-use crate::data::{Geometry, Propagation};
+use crate::data::{Geometry, Mask, Propagation, Scan, Simulation};
 use ndarray::{Array, Array3};
+use num_complex::Complex;
 use std::path::PathBuf;
+use warpstride_files::source::Source;
 
 /// Path of a measured scan in `ptycho`; `None`, with a message on standard error, if it is not
 /// available.

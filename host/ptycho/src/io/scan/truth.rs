@@ -1,6 +1,6 @@
 //! The ground truth of a simulated scan, stored under `/simulation`.
 
-use super::probe;
+use super::parts::probe;
 use super::window::Window;
 use crate::data::{PixelPositions, PositionError, Simulation};
 use crate::io::slices::read_slices;

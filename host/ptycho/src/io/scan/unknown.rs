@@ -1,8 +1,10 @@
 //! Files without a known layout: their datasets, what these may be, and a recipe that opens them.
 
+use super::format::{format_of, is_frame_file};
 use super::roles::Roles;
+use super::several_files::open_source;
 use super::units::{Measure, is_stated, option};
-use super::{Format, MaskPolarity, ReadOptions, format_of, is_frame_file, matlab};
+use super::{Format, MaskPolarity, ReadOptions, matlab};
 use crate::session::read_options::Datasets;
 use serde::Serialize;
 use std::path::Path;
@@ -67,7 +69,7 @@ pub fn unknown_layout(
     if is_frame_file(path, options) {
         return Ok(None);
     }
-    let source = super::open_source(path, options, memory)?;
+    let source = open_source(path, options, memory)?;
     let roles = match format_of(&source, options) {
         None if super::lone_frames::path(&source, options).is_some() => return Ok(None),
         None => {

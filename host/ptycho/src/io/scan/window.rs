@@ -2,8 +2,7 @@
 
 use super::ReadOptions;
 use super::frame_stack::FrameStack;
-use super::prepare::layout::Layout;
-use super::prepare::misfit;
+use super::prepare::layout::{Layout, misfit};
 use crate::data::{FrameWriter, Frames, Inspection, Mask, StoredPixels};
 use crate::{Centre, CentreSetting};
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3, Slice, s};

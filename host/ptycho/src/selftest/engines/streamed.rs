@@ -1,11 +1,12 @@
 //! Counts and exit waves that stay in host memory: object and probe have the same bits as with all
 //! of them on the device.
 
+use super::case::{EngineCaseError, metrics, named};
 use super::sequences::{StepSequence, base, fused_sequences, sequences};
-use super::{CaseResult, EngineCaseError, metrics, named};
 use crate::engines::cuda::GpuEngine;
 use crate::{Engine, Method, Problem, Step, StreamPlan, UpdateVersion};
 use warpstride_cuda::gpu::Device;
+use warpstride_selftest::bench::CaseResult;
 
 /// Sequences of engines by mini-batches, and of projections at whole pixels.
 pub(super) fn streamed_sequences(problem: &Problem) -> Vec<StepSequence> {

@@ -3,7 +3,7 @@
 use super::super::fused_step::{exponent, quantum};
 use super::super::shape::Shape;
 use super::super::waves::Waves;
-use super::{Scan, groups, narrow};
+use super::scan::{Scan, groups, narrow};
 use num_complex::Complex;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;

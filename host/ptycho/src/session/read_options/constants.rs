@@ -1,11 +1,13 @@
 //! The beam and the detector of a recipe: `[data.constants]`.
 
-use super::WAVELENGTHS;
 use crate::RecipeError;
 use crate::session::quantities;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 use warpstride_core::text::shortest;
+
+/// Plausible wavelengths of photons or electrons, m: from γ rays to the far infrared.
+pub(crate) const WAVELENGTHS: RangeInclusive<f64> = 1e-13..=1e-3;
 
 /// Voltages of electron microscopes, V.
 pub(crate) const VOLTAGES: RangeInclusive<f64> = 100.0..=1e7;

@@ -1,7 +1,5 @@
 //! The options that pair frames and positions whose numbers differ, and the order of several files.
 
-use super::ReadOptions;
-use crate::RecipeError;
 use serde::{Deserialize, Serialize};
 
 /// How frames and positions are paired if there is not one position for each frame.
@@ -34,18 +32,4 @@ pub enum FileOrder {
     Natural,
     /// By the characters of their names: `im_10` before `im_2`.
     Name,
-}
-
-impl ReadOptions {
-    /// Checks the options of this module.
-    pub(super) fn check_pairing(&self) -> Result<(), RecipeError> {
-        match self.order {
-            Some(_) if self.files.is_empty() => Err(RecipeError::new(
-                "data.order",
-                "further files of frames beside it, whose order it states",
-                "none".to_owned(),
-            )),
-            _ => Ok(()),
-        }
-    }
 }

@@ -1,7 +1,6 @@
 //! Options by which frames are prepared: turned, corrected, centred, padded and binned.
 
-use super::{MaskPolarity, ReadOptions};
-use crate::{Orientation, RecipeError};
+use crate::Orientation;
 use serde::{Deserialize, Serialize};
 use warpstride_core::text::shortest;
 
@@ -61,7 +60,7 @@ impl FrameTransform {
     }
 
     /// How axes are exchanged and inverted by it.
-    fn orientation(self) -> Orientation {
+    pub(super) fn orientation(self) -> Orientation {
         let (swap_axes, flip_rows, flip_columns) = match self {
             Self::Transpose => (true, false, false),
             Self::FlipRows => (false, true, false),
@@ -197,125 +196,6 @@ pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-impl ReadOptions {
-    /// How the frames' axes are exchanged and inverted.
-    #[must_use]
-    pub fn frame_orientation(&self) -> Orientation {
-        let maps = self.transform_frames.iter();
-        maps.fold(Orientation::default(), |first, map| {
-            map.orientation().after(first)
-        })
-    }
-
-    /// Whether the pixels of the frames are others than those of the file, or have other counts or
-    /// masks, apart from those that `crop` and `coarse` leave out.
-    #[must_use]
-    pub fn prepares_pixels(&self) -> bool {
-        let plain = Self {
-            crop: self.crop,
-            coarse: self.coarse,
-            ..Self::default()
-        };
-        let own = Self {
-            crop: self.crop,
-            coarse: self.coarse,
-            transform_frames: self.transform_frames.clone(),
-            dark: self.dark.clone(),
-            flat: self.flat.clone(),
-            mask: self.mask.clone(),
-            negative: self.negative,
-            hot_pixels: self.hot_pixels,
-            saturation: self.saturation,
-            monitor: self.monitor.clone(),
-            centre: self.centre,
-            pad: self.pad,
-            bin: self.bin,
-            ..Self::default()
-        };
-        own != plain
-    }
-
-    /// Whether only some of the range of frames are used.
-    #[must_use]
-    pub fn selects_frames(&self) -> bool {
-        self.every.is_some_and(|every| every > 1) || !self.exclude.is_empty()
-    }
-
-    /// Meaning of the mask in the file of the scan, which in its format is `marks`.
-    pub(crate) fn file_mask(&self, marks: MaskPolarity) -> MaskPolarity {
-        self.file_mask_marks.unwrap_or(marks)
-    }
-
-    /// Checks the options by which frames are prepared.
-    pub(super) fn check_preparing(&self) -> Result<(), RecipeError> {
-        let refuse = |option: &str, expected: &str, found: String| {
-            Err(RecipeError::new(format!("data.{option}"), expected, found))
-        };
-        if self.every == Some(0) {
-            return refuse("every", "a whole number, 1 or more", "0".to_owned());
-        }
-        if self.exclude.len() > MAX_EXCLUDED {
-            let found = format!("{} frames", self.exclude.len());
-            return refuse("exclude", &format!("at most {MAX_EXCLUDED} frames"), found);
-        }
-        for (option, name) in [
-            ("dark", &self.dark),
-            ("flat", &self.flat),
-            ("mask", &self.mask),
-            ("monitor", &self.monitor),
-        ] {
-            if name.as_deref().is_some_and(|name| name.trim().is_empty()) {
-                let expected = "a dataset of the scan, or FILE:/DATASET";
-                return refuse(option, expected, "\"\"".to_owned());
-            }
-        }
-        if self.mask.is_none() && self.mask_marks.is_some() {
-            let expected =
-                "data.mask beside it (data.file_mask_marks is for the mask in the scan's file)";
-            return refuse("mask_marks", expected, "none".to_owned());
-        }
-        if self
-            .dataset
-            .as_deref()
-            .is_some_and(|name| name.trim().is_empty())
-        {
-            let expected = "the name of a dataset, or of an array of an .npz file";
-            return refuse("dataset", expected, "\"\"".to_owned());
-        }
-        if let HotPixels::Times(times) = self.hot_pixels
-            && !(times.is_finite() && times > 1.0)
-        {
-            return refuse("hot_pixels", "a finite number above 1", shortest(times));
-        }
-        if let Saturation::Counts(counts) = self.saturation
-            && !(counts.is_finite() && counts > 0.0)
-        {
-            return refuse("saturation", "a finite number above 0", shortest(counts));
-        }
-        if let Some(Centre::At([row, column])) = self.centre
-            && ![row, column].iter().all(|at| at.is_finite() && *at >= 0.0)
-        {
-            let found = format!("[{}, {}]", shortest(row), shortest(column));
-            return refuse("centre", "finite numbers, 0 or more", found);
-        }
-        if let Some([rows, columns]) = self.pad
-            && ![rows, columns].iter().all(|n| (1..=MAX_PAD).contains(n))
-        {
-            let expected = format!("[rows, columns] of 1 to {MAX_PAD} each");
-            return refuse("pad", &expected, format!("[{rows}, {columns}]"));
-        }
-        if let Some(bin) = self.bin
-            && !(1..=MAX_BIN).contains(&bin)
-        {
-            return refuse("bin", &format!("1 to {MAX_BIN}"), bin.to_string());
-        }
-        if let (Some(centre), true) = (self.centre, self.is_near_field()) {
-            return refuse("centre", NO_CENTRE, centre.to_string());
-        }
-        Ok(())
-    }
-}
-
 /// Why near fields have no centre.
 pub(crate) const NO_CENTRE: &str =
     "none in the near field, where the beam's place on the detector is measured";
@@ -334,6 +214,7 @@ impl std::fmt::Display for Centre {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ReadOptions;
 
     fn options(text: &str) -> Result<ReadOptions, String> {
         toml::from_str(text).map_err(|e| e.to_string())

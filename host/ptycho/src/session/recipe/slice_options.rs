@@ -1,10 +1,6 @@
 //! Options of the slices of a thick specimen.
 
-use super::{DetectorOptions, Recipe};
-use crate::RecipeError;
-use crate::engines::name::{EngineName, MAX_ITERATIONS};
 use serde::{Deserialize, Serialize};
-use warpstride_core::text::shortest;
 
 /// Most slices.
 pub(crate) const MOST_SLICES: usize = 64;
@@ -85,87 +81,5 @@ impl SliceOptions {
             Some(SliceDistance::Each(distances)) => distances.clone(),
             None => Vec::new(),
         }
-    }
-
-    /// Checks the options and those of `recipe` that slices do not go with.
-    pub(crate) fn check(&self, recipe: &Recipe) -> Result<(), RecipeError> {
-        let refused = |option: &str, expected: &str, found: String| {
-            Err(RecipeError::new(option, expected, found))
-        };
-        if !(1..=MOST_SLICES).contains(&self.count) {
-            let found = self.count.to_string();
-            return refused("slices.count", &format!("1 to {MOST_SLICES}"), found);
-        }
-        if !(1..=MAX_ITERATIONS).contains(&self.refine_from) {
-            let expected = format!("iteration 1 to {MAX_ITERATIONS}");
-            let found = self.refine_from.to_string();
-            return refused("slices.refine_from", &expected, found);
-        }
-        if !self.are_on() {
-            return Ok(());
-        }
-        let gaps = self.count - 1;
-        let expected = format!(
-            "one distance above 0 m, or a list of {gaps}, of at most {} m, with slices.count = {}",
-            shortest(LARGEST_DISTANCE),
-            self.count
-        );
-        let distances = self.distances();
-        if distances.len() != gaps {
-            let found = match &self.distance {
-                None => "none (--slice-distance 20um sets one)".to_owned(),
-                Some(_) => format!("a list of {}", distances.len()),
-            };
-            return refused("slices.distance", &expected, found);
-        }
-        let allowed = |d: &&f64| !(**d > 0.0 && **d <= LARGEST_DISTANCE);
-        if let Some(wrong) = distances.iter().find(allowed) {
-            return refused("slices.distance", &expected, shortest(*wrong));
-        }
-        let other = |name: EngineName| !matches!(name, EngineName::Lsqml | EngineName::Ml);
-        if let Some(spec) = recipe.engines.iter().find(|spec| other(spec.name)) {
-            return refused(
-                "slices.count",
-                "1, or only the engines lsqml and ml, which can compute slices (such as --engine lsqml:100)",
-                format!("{} with {}", self.count, spec.name.as_str()),
-            );
-        }
-        let ideal = DetectorOptions::default();
-        let unsupported = [
-            ("data.near_field", recipe.data.is_near_field()),
-            ("positions.refine", !recipe.positions.refine.is_empty()),
-            ("fit_frame_scales", recipe.fit_frame_scales),
-            ("object_modes", recipe.object_modes > 1),
-            ("fly.points", recipe.fly.points > 1),
-            ("opr_modes", recipe.opr_modes > 0),
-            ("detector.blur", recipe.detector.blur != ideal.blur),
-            (
-                "detector.background",
-                recipe.detector.background != ideal.background,
-            ),
-            ("detector.background_from", !recipe.detector.is_default()),
-        ];
-        if let Some((option, _)) = unsupported.iter().find(|(_, on)| *on) {
-            let found = format!("{} slices with it", self.count);
-            return refused(option, "no slices (slices.count = 1)", found);
-        }
-        for spec in &recipe.engines {
-            let unsupported = [
-                ("regulariser", spec.regulariser.is_some_and(|w| w > 0.0)),
-                (
-                    "smooth_gradient",
-                    spec.smooth_gradient.is_some_and(|w| w > 0.0),
-                ),
-                ("regions", spec.regions.is_some_and(|n| n > 1)),
-            ];
-            if let Some((option, _)) = unsupported.iter().find(|(_, on)| *on) {
-                return refused(
-                    &format!("{}.{option}", spec.name.as_str()),
-                    "no slices (slices.count = 1)",
-                    format!("{} slices with it", self.count),
-                );
-            }
-        }
-        Ok(())
     }
 }

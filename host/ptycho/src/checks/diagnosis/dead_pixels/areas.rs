@@ -1,7 +1,8 @@
 //! Dark areas that light surrounds, on two opposite sides at least.
 
+use super::Middle;
+use super::expected::{Dark, EXPECTED, FAR, sides};
 use super::gaps::{Rule, between};
-use super::{Dark, EXPECTED, FAR, Middle, sides};
 use ndarray::Array2;
 use std::collections::HashSet;
 

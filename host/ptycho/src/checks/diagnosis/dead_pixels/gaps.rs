@@ -1,6 +1,6 @@
 //! Dark pixels between lit ones of a row or a column.
 
-use super::extrapolated;
+use super::expected::extrapolated;
 use ndarray::{Array2, ArrayView2, Axis};
 
 /// Pixels behind an edge that are darker than it all, if that edge may be half shadowed.

@@ -1,6 +1,6 @@
 //! Whole rows that are dark between lit ones.
 
-use super::{AS_LONG, FAR, INSIDE};
+use super::expected::{AS_LONG, FAR, INSIDE};
 use ndarray::{ArrayView2, Axis};
 use std::ops::Range;
 

@@ -1,7 +1,8 @@
 //! Dark rectangles with a straight edge that reach the border, or that little light separates from
 //! it.
 
-use super::{AS_LONG, EXPECTED, FAR, INSIDE, Middle, extrapolated};
+use super::Middle;
+use super::expected::{AS_LONG, EXPECTED, FAR, INSIDE, extrapolated};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, s};
 
 /// Fewest rows, or columns, of a straight edge of a dark place.

@@ -1,6 +1,7 @@
 //! Dead pixels, lines and modules are found, and dark places of patterns are not.
 
-use super::{Dark, NEVER, dark, listed_pixels};
+use super::{Dark, dark};
+use crate::checks::diagnosis::listed::{NEVER, listed_pixels};
 use ndarray::{Array2, s};
 use rand::SeedableRng as _;
 use rand_distr::{Distribution as _, Poisson};

@@ -5,10 +5,11 @@
 //! do.
 
 use super::super::middle::Middle;
-use super::around;
 use ndarray::{Array2, ArrayView2};
 use std::collections::HashSet;
 
+/// Largest distance of the next valid pixel.
+const NEXT: isize = 4;
 /// Most rows, or columns, of a narrow area, and of a block: a rectangle that is neither narrow nor
 /// a spot of a pattern.
 const NARROW: usize = 4;
@@ -237,6 +238,27 @@ fn grown(
             }
         }
     }
+}
+
+/// The next valid pixels (row, column) in the eight directions from one, behind up to three masked
+/// ones.
+pub(in crate::checks::diagnosis) fn around(
+    [row, column]: [usize; 2],
+    valid: &Array2<bool>,
+) -> Vec<[usize; 2]> {
+    let directions = (-1..=1).flat_map(|down| (-1..=1).map(move |right| [down, right]));
+    let next = |[down, right]: [isize; 2]| {
+        let at = |steps: isize| {
+            let row = row.checked_add_signed(down * steps)?;
+            Some([row, column.checked_add_signed(right * steps)?])
+        };
+        let places = (1..=NEXT).map_while(at);
+        places
+            .into_iter()
+            .find(|place| valid.get(*place).is_some_and(|valid| *valid))
+    };
+    let directions = directions.filter(|direction| *direction != [0, 0]);
+    directions.filter_map(next).collect()
 }
 
 #[cfg(test)]

@@ -2,14 +2,16 @@
 //! step.
 
 use super::{CpuEngine, frames_together};
-use crate::engines::cpu::exact_positions::{self, Shifter};
-use crate::engines::cpu::fourier_projection::{
+use crate::engines::cpu::arrays::window::Window;
+use crate::engines::cpu::model::detector;
+use crate::engines::cpu::model::shift;
+use crate::engines::cpu::projections::exact_positions;
+use crate::engines::cpu::projections::exact_positions::Shifter;
+use crate::engines::cpu::projections::fourier_projection::{
     FrameErrors, FrameStep, Scratch, model_spectra, step_frame,
 };
-use crate::engines::cpu::object_update::ObjectSums;
-use crate::engines::cpu::shift;
-use crate::engines::cpu::window::Window;
-use crate::engines::cpu::{detector, probe_update};
+use crate::engines::cpu::projections::object_update::ObjectSums;
+use crate::engines::cpu::projections::probe_update;
 use crate::{EngineError, Step};
 use num_complex::Complex;
 use rayon::prelude::*;

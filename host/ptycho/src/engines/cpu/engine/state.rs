@@ -2,7 +2,7 @@
 
 use super::CpuEngine;
 use crate::engines::cpu::engine::BatchState;
-use crate::engines::cpu::variations::Variations;
+use crate::engines::cpu::model::variations::Variations;
 use crate::model::multislice::Distances;
 use crate::{EngineError, EngineState, WaveSpace};
 use num_complex::Complex;

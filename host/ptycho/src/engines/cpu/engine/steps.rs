@@ -2,12 +2,14 @@
 
 use super::{BatchState, CpuEngine, LikelihoodState};
 use crate::data::{ModelParts, product};
-use crate::engines::cpu::model_deviation::FrameModel;
-use crate::engines::cpu::slices::Slices;
-use crate::engines::cpu::window::Layout;
-use crate::engines::cpu::{
-    annealing, batch_engine, centring, likelihood, model, normalisation, object_modes, refinement,
-};
+use crate::engines::cpu::arrays::window::Layout;
+use crate::engines::cpu::batches::batch_engine;
+use crate::engines::cpu::model::model_deviation::FrameModel;
+use crate::engines::cpu::model::object_modes;
+use crate::engines::cpu::model::slices::Slices;
+use crate::engines::cpu::positions::{annealing, refinement};
+use crate::engines::cpu::updates::{centring, normalisation};
+use crate::engines::cpu::{likelihood, model};
 use crate::engines::method::Method;
 use crate::engines::ranks::Ranks;
 use crate::model::detector::measured_by;
@@ -101,7 +103,7 @@ impl<T: Real> Engine for CpuEngine<T> {
                 (self.spectra, self.exit) = (Vec::new(), Vec::new());
                 self.likelihood = LikelihoodState::default();
                 self.begin_variations(step);
-                let found = batch_engine::iterate(self, step, method)?;
+                let found = batch_engine::iteration::iterate(self, step, method)?;
                 self.end_variations(step);
                 found
             }

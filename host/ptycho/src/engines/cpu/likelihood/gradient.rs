@@ -3,17 +3,19 @@
 //! The object's sums run over the frames of a part in their order, the probe's over groups of them,
 //! so no result depends on how many frames are in memory or on the number of threads or ranks.
 
-use crate::engines::cpu::batch_engine::sums::{add_object_sums, add_probe_sums, inverse_layers};
-use crate::engines::cpu::detector::{CpuDetector, PixelSums};
+use crate::engines::cpu::arrays::part_sums::{ObjectPart, ProbePart};
+use crate::engines::cpu::arrays::window::Window;
+use crate::engines::cpu::batches::batch_engine::sums::{
+    add_object_sums, add_probe_sums, inverse_layers,
+};
 use crate::engines::cpu::engine::CpuEngine;
 use crate::engines::cpu::engine::Pair;
-use crate::engines::cpu::fourier_projection::FrameErrors;
+use crate::engines::cpu::model::detector::{CpuDetector, PixelSums};
+use crate::engines::cpu::model::shift::{PointRamps, Scratch};
+use crate::engines::cpu::model::variable_probe::FrameProbes;
 use crate::engines::cpu::model::{compare, model_spectra};
-use crate::engines::cpu::part_sums::{ObjectPart, ProbePart};
-use crate::engines::cpu::shift::{PointRamps, Scratch};
-use crate::engines::cpu::smoothness;
-use crate::engines::cpu::variable_probe::FrameProbes;
-use crate::engines::cpu::window::Window;
+use crate::engines::cpu::projections::fourier_projection::FrameErrors;
+use crate::engines::cpu::updates::smoothness;
 use crate::engines::likelihood::{LikelihoodMethod, Noise};
 use crate::engines::ranks::PartSums;
 use crate::{EngineError, Smoothness, Step};
@@ -81,9 +83,11 @@ pub(super) fn gradient<T: Real>(
                 measured,
             } = chunk;
             if let Some((detector, sums)) = &mut of_background {
-                sums.add_frames(*detector, &measured, |n| {
-                    &magnitudes[frames[n] as usize * pixels..][..pixels]
-                });
+                sums.add_frames(
+                    |at| detector.background_at(at),
+                    &measured,
+                    |n| &magnitudes[frames[n] as usize * pixels..][..pixels],
+                );
             }
             of_frames.extend(found);
             if step.update_object {

@@ -1,11 +1,11 @@
 //! The objective along a line: the sums over all frames that give its coefficients.
 
 use super::gradient::root;
+use crate::engines::cpu::arrays::window::{Layout, Window};
 use crate::engines::cpu::engine::CpuEngine;
 use crate::engines::cpu::engine::Pair;
-use crate::engines::cpu::shift::{PointRamps, Scratch, shifted, spectra};
-use crate::engines::cpu::variable_probe::FrameProbes;
-use crate::engines::cpu::window::{Layout, Window};
+use crate::engines::cpu::model::shift::{PointRamps, Scratch, shifted, spectra};
+use crate::engines::cpu::model::variable_probe::FrameProbes;
 use crate::engines::likelihood::Noise;
 use crate::{EngineError, Step};
 use num_complex::Complex;

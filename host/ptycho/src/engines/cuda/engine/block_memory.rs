@@ -3,11 +3,11 @@
 
 use super::GpuEngine;
 use crate::GpuWaves;
-use crate::engines::cuda::buffers::Buffers;
-use crate::engines::cuda::frames::chunk;
-use crate::engines::cuda::fused::Fused;
-use crate::engines::cuda::wave_stream::{Access, Pass, WaveStream};
-use crate::engines::cuda::{exact_positions, fourier_projection};
+use crate::engines::cuda::memory::buffers::Buffers;
+use crate::engines::cuda::memory::frames::chunk;
+use crate::engines::cuda::memory::wave_stream::{Access, Pass, WaveStream};
+use crate::engines::cuda::projections::fused::Fused;
+use crate::engines::cuda::projections::{exact_positions, fourier_projection};
 use warpstride_cuda::gpu::{Device, Direction, Result};
 
 impl<M: Device> GpuEngine<M> {

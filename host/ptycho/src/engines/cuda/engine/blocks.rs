@@ -3,13 +3,16 @@
 
 use super::GpuEngine;
 use crate::Step;
-use crate::engines::cuda::constraints::fourier_support;
-use crate::engines::cuda::frame_stream::Metrics;
-use crate::engines::cuda::frames::chunk;
-use crate::engines::cuda::object_update::{self, clip_limits, probe_power};
-use crate::engines::cuda::probe_update::Part;
-use crate::engines::cuda::wave_stream::{Access, Pass};
-use crate::engines::cuda::{centring, exact_positions, fourier_projection, metrics, probe_update};
+use crate::engines::cuda::memory::frame_stream::Metrics;
+use crate::engines::cuda::memory::frames::chunk;
+use crate::engines::cuda::memory::wave_stream::{Access, Pass};
+use crate::engines::cuda::metrics;
+use crate::engines::cuda::projections::object_update;
+use crate::engines::cuda::projections::object_update::{clip_limits, probe_power};
+use crate::engines::cuda::projections::probe_update::Part;
+use crate::engines::cuda::projections::{exact_positions, fourier_projection, probe_update};
+use crate::engines::cuda::updates::centring;
+use crate::engines::cuda::updates::constraints::fourier_support;
 use warpstride_cuda::gpu::{Device, Result};
 
 /// What is summed over the exit waves of all frames.

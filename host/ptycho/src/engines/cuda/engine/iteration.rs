@@ -2,8 +2,11 @@
 
 use super::GpuEngine;
 use crate::Step;
-use crate::engines::cuda::normalisation::normalise;
-use crate::engines::cuda::{batch_engine, centring, likelihood, object_modes, variable_probe};
+use crate::engines::cuda::batches::batch_engine;
+use crate::engines::cuda::likelihood;
+use crate::engines::cuda::model::{object_modes, variable_probe};
+use crate::engines::cuda::updates::centring;
+use crate::engines::cuda::updates::normalisation::normalise;
 use crate::engines::interleaved::Interleaved;
 use crate::engines::likelihood::{LikelihoodMethod, Search};
 use crate::engines::method::{BatchMethod, Method};

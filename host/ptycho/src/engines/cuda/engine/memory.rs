@@ -1,11 +1,12 @@
 //! The memory of an engine on a device: what a kind of iteration needs is allocated when it begins.
 
 use super::GpuEngine;
-use crate::engines::cuda::batch_engine::BatchBuffers;
-use crate::engines::cuda::frames::{FrameBuffers, chunk};
-use crate::engines::cuda::fused::{self, Fused};
+use crate::engines::cuda::batches::batch_engine::BatchBuffers;
 use crate::engines::cuda::likelihood::LikelihoodBuffers;
-use crate::engines::cuda::{exact_positions, fourier_projection, packed_waves};
+use crate::engines::cuda::memory::frames::{FrameBuffers, chunk};
+use crate::engines::cuda::projections::fused;
+use crate::engines::cuda::projections::fused::Fused;
+use crate::engines::cuda::projections::{exact_positions, fourier_projection, packed_waves};
 use warpstride_cuda::gpu::{Device, Direction, Result};
 
 /// The largest shift, in pixels, that fused launches leave out: the phase ramp of such a shift

@@ -2,8 +2,9 @@
 
 use super::GpuEngine;
 use crate::Step;
-use crate::engines::cuda::constraints::fourier_support;
-use crate::engines::cuda::{centring, fourier_projection, object_update, probe_update};
+use crate::engines::cuda::projections::{fourier_projection, object_update, probe_update};
+use crate::engines::cuda::updates::centring;
+use crate::engines::cuda::updates::constraints::fourier_support;
 use warpstride_cuda::gpu::{Device, Result};
 
 impl<M: Device> GpuEngine<M> {

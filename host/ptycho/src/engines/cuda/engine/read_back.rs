@@ -1,36 +1,10 @@
 //! Metrics on their way from the device to the host.
 
 use super::GpuEngine;
+use super::pending::{Pending, PendingModel};
 use crate::{EngineError, ModelErrors, Step, StepErrors};
 use warpstride_cuda::gpu::{Device, ReadBack, Result};
 use warpstride_kernels::ptycho::wave_limit::HEADROOM;
-
-/// Metrics of one iteration that are being copied to the host.
-pub(super) struct Pending<M: Device> {
-    /// The last read-back of the iteration.
-    errors: M::ReadBack<f32>,
-    moved: Option<M::ReadBack<f32>>,
-    model: Option<PendingModel<M>>,
-    /// Threads that saw a share beyond the range of the object's sums; only of the fused step.
-    exceeding: Option<M::ReadBack<u32>>,
-    /// Number of the iteration in the run.
-    iteration: usize,
-}
-
-/// Errors of the model from which an iteration started.
-struct PendingModel<M: Device> {
-    photon: M::ReadBack<f32>,
-    residual: M::ReadBack<f32>,
-    /// None without free pixels.
-    free: Option<M::ReadBack<f32>>,
-}
-
-impl<M: Device> Pending<M> {
-    /// Whether [`GpuEngine::finish`] would return immediately: read-backs finish in order.
-    pub(super) fn ready(&self) -> bool {
-        self.errors.ready()
-    }
-}
 
 impl<M: Device> GpuEngine<M> {
     /// Queues the read-back of the frames' metrics.

@@ -2,9 +2,9 @@
 
 use super::GpuEngine;
 use crate::Step;
-use crate::engines::cuda::exchange::failed;
-use crate::engines::cuda::frames::chunk;
-use crate::engines::cuda::{annealing, refinement};
+use crate::engines::cuda::devices::exchange::failed;
+use crate::engines::cuda::memory::frames::chunk;
+use crate::engines::cuda::positions::{annealing, refinement};
 use crate::positions::refinement::{NormalEquations, Refinement, Stage, Trials};
 use warpstride_cuda::gpu::{Device, Result};
 

@@ -2,7 +2,7 @@
 
 use super::GpuEngine;
 use crate::Step;
-use crate::engines::cuda::batch_engine::Schedule;
+use crate::engines::cuda::batches::batch_engine::Schedule;
 use crate::engines::method::BatchMethod;
 use crate::engines::regions::Regions;
 use warpstride_cuda::gpu::{Device, Result};

@@ -3,8 +3,8 @@
 use super::GpuEngine;
 use crate::EngineError;
 use crate::data::ModelParts;
-use crate::engines::cuda::layout::Layout;
-use crate::engines::cuda::multislice::SliceBuffers;
+use crate::engines::cuda::memory::layout::Layout;
+use crate::engines::cuda::model::multislice::SliceBuffers;
 use ndarray::Array3;
 use num_complex::Complex;
 use warpstride_cuda::cuda::DeviceBuffer;

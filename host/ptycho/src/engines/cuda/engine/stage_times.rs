@@ -1,8 +1,8 @@
 //! Times of the stages of an iteration, for benchmarks.
 
 use super::GpuEngine;
-use crate::engines::cuda::buffers::Buffers;
-use crate::engines::cuda::{fourier_projection, object_update, probe_update};
+use crate::engines::cuda::memory::buffers::Buffers;
+use crate::engines::cuda::projections::{fourier_projection, object_update, probe_update};
 use crate::{EngineError, Step, StepMetrics};
 use warpstride_cuda::gpu::{Device, Direction, Result};
 

@@ -1,9 +1,9 @@
 //! The state of an engine as a checkpoint has it.
 
 use super::GpuEngine;
-use crate::engines::cuda::buffers::Buffers;
-use crate::engines::cuda::packed_waves;
-use crate::engines::cuda::variable_probe::VariationBuffers;
+use crate::engines::cuda::memory::buffers::Buffers;
+use crate::engines::cuda::model::variable_probe::VariationBuffers;
+use crate::engines::cuda::projections::packed_waves;
 use crate::model::multislice::Distances;
 use crate::{EngineError, EngineState, WaveSpace};
 use num_complex::Complex;

@@ -6,29 +6,12 @@
 //! state goes from one to the other as it goes to a checkpoint and back.
 
 use super::GpuEngine;
+use super::division::{BatchDivision, Undivided};
 use crate::engines::method::Method;
 use crate::engines::regions::regions_divide_among;
 use crate::model::variable_probe::COEFFICIENTS;
-use crate::{Engine as _, EngineError, Problem, Ranks, Step, StreamPlan};
+use crate::{Engine as _, EngineError, Ranks, Step};
 use warpstride_cuda::gpu::Device;
-
-/// What an engine for all frames is made of.
-pub(super) struct Undivided {
-    pub(super) problem: Problem,
-    pub(super) stream: Option<StreamPlan>,
-}
-
-/// The mini-batches that devices divide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BatchDivision {
-    /// None, but those of regions: arrays are exchanged through the hosts or between them, which
-    /// takes longer than to compute them.
-    Never,
-    /// Those for which that takes less time than to compute them on each device.
-    Gaining,
-    /// All that can be.
-    Always,
-}
 
 impl<M: Device> GpuEngine<M> {
     /// The engine that has the present state.

@@ -6,7 +6,9 @@
 //! What a search queues up to the loss is captured as a graph. Gradients and metrics change places
 //! from one iteration to the next, so there are two graphs that take turns.
 
-use super::{BLOCKS, Found, LikelihoodBuffers, Run, constrains};
+use super::fused::{Captured, Key};
+use super::memory::BLOCKS;
+use super::{Found, LikelihoodBuffers, Run, constrains};
 use crate::engines::likelihood::LikelihoodMethod;
 use crate::{Step, StepMetrics};
 use warpstride_cuda::gpu::{Buffer, Device, ReadBack, Result};
@@ -18,21 +20,6 @@ use warpstride_kernels::ptycho::{
 
 /// The most graphs that are kept: each place of the gradients with each place of the metrics.
 const GRAPHS: usize = 4;
-
-/// The captured launches of a search.
-pub(in crate::engines::cuda) struct Captured<M: Device> {
-    key: Key,
-    graph: M::Graph,
-}
-
-/// What the launches of a search depend on, besides the buffers that [`Fused`](super::fused::Fused)
-/// has.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Key {
-    step: Step,
-    /// Whether gradients and metrics have changed places.
-    swapped: [bool; 2],
-}
 
 impl<M: Device> Run<'_, M> {
     /// Moves object and probe along the direction that follows from the present gradient, so that

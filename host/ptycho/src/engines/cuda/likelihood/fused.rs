@@ -8,19 +8,17 @@
 //! iteration begins with them; the metrics of that model wait in [`Fused`] until then. The sums
 //! behind its gradient are queued before the host knows whether the step is taken.
 
-use super::ahead::Captured;
-use super::{Pair, Run, updated};
+use super::memory::Pair;
+use super::{Run, updated};
 use crate::Step;
-use crate::engines::batch_shares::SHARES;
-use crate::engines::cuda::buffers::Buffers;
-use crate::engines::cuda::frames::FrameBuffers;
-use crate::engines::cuda::fused_batches::{roots, side_of, side_of_modes};
-use crate::engines::cuda::layout::Layout;
+use crate::engines::cuda::batches::fused_batches::{side_of, side_of_modes};
+use crate::engines::cuda::memory::buffers::Buffers;
+use crate::engines::cuda::memory::frames::FrameBuffers;
+use crate::engines::cuda::memory::layout::Layout;
 use crate::engines::cuda::step_arguments::updates;
 use crate::engines::likelihood::{LikelihoodMethod, Noise};
 use crate::engines::update_version::TILE;
 use warpstride_cuda::gpu::{Buffer, Device, ReadBack, Result};
-use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::batch_sums::PtychoBatchSums;
 
@@ -38,9 +36,13 @@ macro_rules! launch {
 }
 
 mod exact;
+mod memory;
 mod modes;
 mod shared;
 mod whole;
+
+use memory::Shared;
+pub(super) use memory::{Captured, Fused, Key};
 
 /// Where sums go: gradients, weights, and the largest of these.
 type Sums<'a, M> = (
@@ -49,82 +51,7 @@ type Sums<'a, M> = (
     &'a mut <M as Device>::Buffer<u32>,
 );
 
-/// Device memory of fused launches.
-pub(in crate::engines::cuda) struct Fused<M: Device> {
-    /// Rows and columns of a frame.
-    side: u32,
-    /// exp(−2πi k/side).
-    roots: M::Buffer<Complex32>,
-    /// ξ (frame, mode, row, column).
-    xi: M::Buffer<Complex32>,
-    /// f, unnormalised (frame, mode, row, column).
-    spectra: M::Buffer<Complex32>,
-    /// (frame): slope, half the second derivative, and its part that is never negative.
-    pub(super) line: M::Buffer<[f64; 3]>,
-    /// (frame): all frames in their order.
-    order: M::Buffer<u32>,
-    /// (first, count) of all frames.
-    ranges: M::Buffer<[u32; 2]>,
-    /// 1 element: quarters of all frames.
-    share_ends: M::Buffer<[u32; SHARES]>,
-    /// Empty: the bounds are those of the object.
-    given_bounds: M::Buffer<[u32; 4]>,
-    /// 1 element: the bounds of the sums on the object, all of it.
-    bounds: M::Buffer<[u32; 4]>,
-    /// (frame): err_fourier, moved, photon, residual and free of the model of ξ.
-    metrics: [M::Buffer<f32>; 5],
-    /// The noise with which f, ξ, the losses and the metrics are those of the present object and
-    /// probe.
-    current: Option<Noise>,
-    /// Whether `metrics` have not been given to the run yet.
-    metrics_wait: bool,
-    /// What of object and probe has been updated by the step whose sums, those behind gradients and
-    /// weights, are of the present ξ already; `None`: they have not been computed.
-    summed: Option<[bool; 2]>,
-    /// The sum of the losses.
-    loss: f64,
-    /// What shifted probes and several modes need; none for one mode at whole pixels.
-    shared: Option<shared::Shared<M>>,
-    /// Whether `metrics` have changed places an odd number of times.
-    swapped: bool,
-    /// What has been captured of searches that use these buffers.
-    pub(super) captured: Vec<Captured<M>>,
-}
-
 impl<M: Device> Fused<M> {
-    fn new(device: &M, layout: &Layout, side: u32) -> Result<Self> {
-        let frames = layout.frames as usize;
-        let waves = frames * layout.probe_elements();
-        let metric = || device.alloc("the next metrics", frames);
-        let mut new = Self {
-            side,
-            roots: roots(device, side)?,
-            xi: device.alloc("the frames' gradients", waves)?,
-            spectra: device.alloc("the models' spectra", waves)?,
-            line: device.alloc("the frames' sums along a line", frames)?,
-            order: device.alloc("the order of the frames", frames)?,
-            bounds: device.alloc("the bounds of the sums", 1)?,
-            ranges: device.alloc("the range of the frames", 1)?,
-            share_ends: device.alloc("the shares of the frames", 1)?,
-            given_bounds: device.alloc("the bounds of the batches", 0)?,
-            metrics: [metric()?, metric()?, metric()?, metric()?, metric()?],
-            current: None,
-            metrics_wait: false,
-            summed: None,
-            loss: 0.0,
-            shared: None,
-            swapped: false,
-            captured: Vec::new(),
-        };
-        let order: Vec<u32> = (0..layout.frames).collect();
-        device.upload(&mut new.order, &order)?;
-        device.upload(&mut new.ranges, &[[0, layout.frames]])?;
-        let quarter = layout.frames.div_ceil(SHARES as u32);
-        let ends = [1, 2, 3, 4].map(|k| (k * quarter).min(layout.frames));
-        device.upload(&mut new.share_ends, &[ends])?;
-        Ok(new)
-    }
-
     /// Whether the metrics have changed places an odd number of times.
     pub(super) fn metrics_swapped(&self) -> bool {
         self.swapped

@@ -2,15 +2,15 @@
 
 use super::{LikelihoodBuffers, Run, number};
 use crate::Step;
-use crate::engines::cuda::batch::Batch;
-use crate::engines::cuda::batch_sums::{
+use crate::engines::cuda::batches::batch::Batch;
+use crate::engines::cuda::batches::batch_sums::{
     Slices, SumWindows, Waves, object_sums, object_sums_with, probe_sums,
 };
-use crate::engines::cuda::buffers::Buffers;
-use crate::engines::cuda::frame_stream::Metrics;
-use crate::engines::cuda::frames::{FrameBuffers, ShiftTo, copy_layers};
-use crate::engines::cuda::layout::Layout;
-use crate::engines::cuda::multislice::backward;
+use crate::engines::cuda::memory::buffers::Buffers;
+use crate::engines::cuda::memory::frame_stream::Metrics;
+use crate::engines::cuda::memory::frames::{FrameBuffers, ShiftTo, copy_layers};
+use crate::engines::cuda::memory::layout::Layout;
+use crate::engines::cuda::model::multislice::backward;
 use crate::engines::likelihood::{LikelihoodMethod, Noise};
 use crate::engines::updates::LIT;
 use warpstride_cuda::gpu::{Buffer, Device, Direction, ReadBack, Result};

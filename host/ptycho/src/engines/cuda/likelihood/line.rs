@@ -2,12 +2,12 @@
 
 use super::squares::SlopeSquares;
 use super::{Run, number};
-use crate::engines::cuda::batch::Batch;
-use crate::engines::cuda::detector::DetectorBuffers;
-use crate::engines::cuda::exposure_points::PointView;
-use crate::engines::cuda::frame_stream::Metrics;
-use crate::engines::cuda::frames::{FrameBuffers, ShiftTo, between};
-use crate::engines::cuda::multislice::linear_changes;
+use crate::engines::cuda::batches::batch::Batch;
+use crate::engines::cuda::memory::frame_stream::Metrics;
+use crate::engines::cuda::memory::frames::{FrameBuffers, ShiftTo, between};
+use crate::engines::cuda::model::detector::DetectorBuffers;
+use crate::engines::cuda::model::exposure_points::PointView;
+use crate::engines::cuda::model::multislice::linear_changes;
 use crate::engines::likelihood::Noise;
 use warpstride_cuda::gpu::{Buffer, Device, Direction, ReadBack, Result};
 use warpstride_device::launch::Work;

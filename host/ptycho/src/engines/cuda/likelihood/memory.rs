@@ -1,12 +1,22 @@
 //! Device memory of conjugate gradients.
 
-use super::{BLOCKS, LEAST, PARTS, Pair, fused};
-use crate::engines::cuda::layout::Layout;
+use super::fused::Fused;
+use crate::engines::cuda::memory::layout::Layout;
 use crate::engines::likelihood::{Last, Search};
 use num_complex::Complex;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;
 use warpstride_kernels::ptycho::conjugate_direction::SEARCH;
+
+/// Blocks of the regulariser's sums.
+pub(super) const BLOCKS: usize = 128;
+/// Blocks among which the values of a large object and its probe are divided.
+const PARTS: usize = 128;
+/// The fewest values of such a block.
+const LEAST: usize = 1024;
+
+/// Object (row, column) and probe (mode, row, column), or their gradients or directions.
+pub(super) type Pair<M> = [<M as Device>::Buffer<Complex32>; 2];
 
 /// Device memory of gradients and directions.
 pub(in crate::engines::cuda) struct LikelihoodBuffers<M: Device> {
@@ -39,7 +49,7 @@ pub(in crate::engines::cuda) struct LikelihoodBuffers<M: Device> {
     /// Half of the smoothing kernel; empty: none.
     pub(super) kernel: M::Buffer<f32>,
     /// What fused launches need, once it is needed.
-    pub(super) fused: Option<fused::Fused<M>>,
+    pub(super) fused: Option<Fused<M>>,
     /// Two zeros.
     pub(super) no_steps: M::Buffer<f32>,
     /// β, the step and what they follow from, where the device computes them ([`super::ahead`]).

@@ -1,15 +1,15 @@
 //! Σ ½ w A1² of Gaussian noise along a line in a thick specimen: the part of the curvature that is
 //! never negative, of which the first step is made where the whole curvature is not positive
-//! (cpu/multislice/likelihood.rs).
+//! (cpu/model/multislice/likelihood.rs).
 //!
 //! Launches of detectors with blur give it. `ptycho_detector_line` writes the orders A0, A1, A2, 0,
 //! 0 of the intensities, which `ptycho_detector_blur` moves on by three along the axis of the
 //! orders; so A1 takes the place of A4, and the last of the nine sums of
 //! `ptycho_detector_line_sums` is ½ w A4².
 
-use crate::engines::cuda::batch::Batch;
-use crate::engines::cuda::buffers::Buffers;
-use crate::engines::cuda::layout::Layout;
+use crate::engines::cuda::batches::batch::Batch;
+use crate::engines::cuda::memory::buffers::Buffers;
+use crate::engines::cuda::memory::layout::Layout;
 use crate::engines::likelihood::ORDERS;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;

@@ -2,9 +2,9 @@
 //! are those of its documented `ptychodus.api.io.ProductFileKeys` and
 //! `ptychodus.api.object.ObjectGeometry`.
 
-use super::{ELECTRONVOLT, OtherResult, above_zero, only_layer};
+use super::result::{ELECTRONVOLT, OtherResult, above_zero, only_layer};
 use crate::data::{Geometry, Propagation};
-use crate::io::results::{at, finite, shaped};
+use crate::io::results::values::{at, finite, shaped};
 use ndarray::{Array2, Array3, Axis, Ix1, Ix4, stack};
 use num_complex::Complex;
 use warpstride_files::IoError;

@@ -1,9 +1,9 @@
 //! PtyPy's `.ptyr` files: `/content/obj/<storage>/data`, `/content/probe/<storage>/data` and what
 //! is beside them. Coordinates are those of the documented classes `Storage` and `View`.
 
-use super::{ELECTRONVOLT, OtherResult, above_zero, only_layer};
+use super::result::{ELECTRONVOLT, OtherResult, above_zero, only_layer};
 use crate::data::{Geometry, Propagation};
-use crate::io::results::{at, finite, shaped};
+use crate::io::results::values::{at, finite, shaped};
 use ndarray::{Array2, Ix2, Ix3};
 use warpstride_files::IoError;
 use warpstride_files::source::{Numbers, Source};

@@ -1,10 +1,10 @@
 //! Files in the layouts of other programs, and wrong ones.
 
-use super::*;
 use crate::io::results;
 use hdf5::H5Type;
 use hdf5_metno as hdf5;
-use ndarray::{Array, Array4, Dimension, arr1, arr2};
+use ndarray::{Array, Array2, Array3, Array4, Axis, Dimension, arr1, arr2};
+use num_complex::Complex;
 use std::path::Path;
 
 fn put<T: H5Type, D: Dimension>(file: &hdf5::File, name: &str, values: &Array<T, D>) {

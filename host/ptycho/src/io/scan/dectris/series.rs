@@ -1,6 +1,6 @@
 //! The files of a series: which frames exist, if some files were never written or are lost.
 
-use super::{DATA, number, number_of};
+use super::numbers::{DATA, number, number_of};
 use crate::Pair;
 use crate::io::scan::frame_stack::FrameStack;
 use crate::io::scan::pairing::StoredFrames;

@@ -232,7 +232,7 @@ fn the_cutoff_is_compared_before_the_counts_are_multiplied() {
     let doubled = stack.multiplied(Array2::from_elem((6, 8), 2.0), cutoff.least());
     let counts = doubled.counts(0..8, &(0..6), &(0..8)).unwrap();
     let all: crate::data::Frames = counts.clone().into();
-    let extremes = super::super::Extremes::of(&all, None).unwrap();
+    let extremes = super::super::extremes::Extremes::of(&all, None).unwrap();
     let input = warpstride_files::InputFile::new(&small(), Memory::available());
     let mask = cutoff.mask(&input, ("counts", &all), (None, &extremes), &mut Vec::new());
     let Some(Mask::PerFrame(valid)) = mask.unwrap() else {

@@ -3,10 +3,8 @@
 use super::{FrameStack, Stored};
 use crate::io::scan::file_state::FileState;
 use crate::io::scan::numbered_names::FramesOfFile;
-use std::ops::Range;
 use std::path::Path;
 use warpstride_files::IoError;
-use warpstride_files::source::{Look, LookFrom};
 use warpstride_formats::FrameFile;
 
 impl FrameStack<'_> {
@@ -137,45 +135,4 @@ fn raster_of(stacks: &[FrameStack<'_>], frames: usize) -> Option<[usize; 2]> {
     }
     let each = stacks.iter().all(|stack| whole(stack, stack.shape[0]));
     each.then_some([frames / fast, fast])
-}
-
-/// The stacks that have some of `frames`, of stacks that follow one another, and which frames of
-/// each.
-pub(super) fn parts<'n, 's>(
-    stacks: &'n [FrameStack<'s>],
-    frames: &Range<usize>,
-) -> Vec<(&'n FrameStack<'s>, Range<usize>)> {
-    let mut parts = Vec::new();
-    let mut begin = 0;
-    for stack in stacks {
-        let [count, ..] = stack.shape;
-        let first = frames.start.max(begin) - begin;
-        let end = frames.end.min(begin + count).max(begin) - begin;
-        begin += count;
-        if first < end {
-            parts.push((stack, first..end));
-        }
-    }
-    parts
-}
-
-/// Reads a range of the frames of stacks that follow one another.
-pub(super) fn counts(
-    stacks: &[FrameStack<'_>],
-    frames: &Range<usize>,
-    window: [&Range<usize>; 2],
-    to: &mut [f32],
-    look: Option<&dyn Look<f32>>,
-) -> Result<(), IoError> {
-    let pixels = window[0].len() * window[1].len();
-    let mut first = 0;
-    for (stack, range) in parts(stacks, frames) {
-        let end = first + range.len() * pixels;
-        let some = to.get_mut(first..end).unwrap_or_default();
-        let look = look.map(|look| LookFrom { first, look });
-        let look = look.as_ref().map(|look| look as &dyn Look<f32>);
-        stack.counts_into(range, window, some, look)?;
-        first = end;
-    }
-    Ok(())
 }

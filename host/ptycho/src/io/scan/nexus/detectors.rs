@@ -1,6 +1,7 @@
 //! The choice of the detector with the diffraction patterns among several of a NeXus file.
 
-use super::{Groups, heads};
+use super::classes::heads;
+use super::transformations::resolved;
 use warpstride_files::IoError;
 use warpstride_files::source::{Numbers, Source};
 
@@ -58,7 +59,7 @@ impl Candidate<'_> {
 /// None has that name, or as much speaks for another.
 pub(super) fn choose<'s>(
     source: &Source,
-    groups: &Groups,
+    samples: &[String],
     mut found: Vec<Candidate<'s>>,
     chosen: Option<&str>,
     notes: &mut Vec<String>,
@@ -79,7 +80,7 @@ pub(super) fn choose<'s>(
         return Ok(found.swap_remove(place));
     }
     if found.len() > 1 {
-        let positions = number_of_positions(source, groups)?;
+        let positions = number_of_positions(source, samples)?;
         found.sort_by_key(|of| std::cmp::Reverse(of.merits(source, positions)));
         let best = found[0].merits(source, positions);
         if found[1].merits(source, positions) == best {
@@ -98,9 +99,9 @@ pub(super) fn choose<'s>(
 }
 
 /// The number of positions of the sample's stage: the most values of an axis in its chain.
-fn number_of_positions(source: &Source, groups: &Groups) -> Result<Option<usize>, IoError> {
+fn number_of_positions(source: &Source, samples: &[String]) -> Result<Option<usize>, IoError> {
     let mut most = None;
-    for sample in &groups.samples {
+    for sample in samples {
         for mut path in heads(source, sample)? {
             for _ in 0..MOST_AXES {
                 if let Ok(Some(numbers)) = source.numbers(&path) {
@@ -117,7 +118,7 @@ fn number_of_positions(source: &Source, groups: &Groups) -> Result<Option<usize>
                     .rsplit_once('/')
                     .map_or("", |(group, _)| group)
                     .to_owned();
-                path = super::resolved(&group, &next);
+                path = resolved(&group, &next);
             }
         }
     }

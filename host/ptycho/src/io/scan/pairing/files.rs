@@ -1,23 +1,12 @@
 //! Frames of several files: positions by the numbers in the files' names, and by a column of a
 //! table that has the names.
 
-use super::{FoundPositions, FrameNumbers, mismatch};
 use crate::Pair;
+use crate::io::scan::found_positions::{FoundPositions, FrameNumbers, Texts};
 use crate::io::scan::numbered_names::{Count, FramesOfFile, NumberedFiles, by_numbers};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use warpstride_core::text::count;
 use warpstride_files::{IoError, Remedy};
-
-/// A column of texts in a table of positions, which may have the names of the files of the frames.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::io::scan) struct Texts {
-    /// The name of the column.
-    pub(in crate::io::scan) column: String,
-    /// The text of each position.
-    pub(in crate::io::scan) values: Vec<String>,
-    /// The line of each position, from 1.
-    pub(in crate::io::scan) lines: Vec<u64>,
-}
 
 /// The file name in a path, with either kind of separators.
 fn base_name(path: &str) -> &str {
@@ -157,8 +146,7 @@ pub(super) fn by_names(
     if let Some(first) = others.first()
         && !asked
     {
-        let mut refused = mismatch(
-            found,
+        let mut refused = found.mismatch(
             frames,
             Some((
                 "--pair by-name (data.pair) uses the positions of the files that are given"
@@ -239,7 +227,7 @@ pub(super) fn places(
     pair: Pair,
     notes: &mut Vec<String>,
 ) -> Result<Vec<usize>, IoError> {
-    let refused = || Err(mismatch(found, frames, remedy(series, found.len())));
+    let refused = || Err(found.mismatch(frames, remedy(series, found.len())));
     let Some(count) = series.count(found.len()) else {
         return refused();
     };
@@ -388,11 +376,7 @@ pub(super) fn numbers_of_frames(
     }
     if most < selected.len() && !offsets.is_empty() && pair.is_none() {
         let how = "--pair by-index (data.pair) takes them for those in the names of the files, and leaves out the frames without a position";
-        let mut refused = mismatch(
-            found,
-            places.len(),
-            Some((how.to_owned(), "--pair by-index")),
-        );
+        let mut refused = found.mismatch(places.len(), Some((how.to_owned(), "--pair by-index")));
         if let IoError::Pairing { found, .. } = &mut refused {
             *found += &format!(
                 " with numbers in the column {}, which lack other ones than those in the names of the files do",
@@ -420,7 +404,7 @@ pub(super) fn numbers_of_frames(
                 true => "--pair by-index",
                 false => "--pair by-index-from-0",
             };
-            let mut refused = mismatch(found, places.len(), Some((how.to_owned(), option)));
+            let mut refused = found.mismatch(places.len(), Some((how.to_owned(), option)));
             if let IoError::Pairing { found, .. } = &mut refused {
                 *found += &format!(
                     " with numbers in the column {}, which may be those in the names of the files or count from another one",

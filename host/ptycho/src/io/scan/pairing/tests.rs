@@ -1,9 +1,11 @@
 //! Pairs of frames and positions: every rule on made-up numbers.
 
 use super::*;
+use crate::io::scan::found_positions::Texts;
 use crate::io::scan::layout_tests::options;
 use std::path::Path;
 use warpstride_core::system::Memory;
+use warpstride_files::InputFile;
 
 /// Positions (n, -n) with these numbers of frames.
 fn found(positions: usize, numbers: Option<&[usize]>) -> FoundPositions {

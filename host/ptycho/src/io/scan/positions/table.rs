@@ -4,7 +4,7 @@
 mod grid;
 mod names;
 
-use super::{Coordinates, FrameNumbers, Texts};
+use crate::io::scan::found_positions::{FrameNumbers, Texts};
 use names::{
     COLUMNS, FRAMES, LIKELY_FRAMES, ROWS, dense, is_one_of, is_time, letters, numbers_in, unit_in,
 };
@@ -42,6 +42,18 @@ fn latin1(bytes: &[u8]) -> Result<String, Option<u8>> {
         Some(other) => Err(Some(*other)),
         None => Ok(bytes.iter().map(|byte| char::from(*byte)).collect()),
     }
+}
+
+/// Two coordinates (position, (row, column)), and their unit if the file says it.
+pub(super) struct Coordinates {
+    pub(super) values: Array2<f64>,
+    /// What they are called.
+    pub(super) names: [String; 2],
+    pub(super) unit: Option<String>,
+    /// The number of the frame of each position, if there is a column of them.
+    pub(super) frames: Option<FrameNumbers>,
+    /// Columns of texts, which may name the files of frames.
+    pub(super) texts: Vec<Texts>,
 }
 
 /// Lines of cells.

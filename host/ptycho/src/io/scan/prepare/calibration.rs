@@ -2,7 +2,7 @@
 //! beam in each frame.
 
 use super::super::frame_stack::FrameStack;
-use super::super::ptyd::roll;
+use super::super::roll::roll;
 use super::super::window::Window;
 use crate::data::each_frame;
 use ndarray::{Array2, ArrayD, Ix2, Ix3, s};

@@ -2,8 +2,9 @@
 
 use super::super::bad_frames::{dead_note, doubtful_note};
 use super::pixels::Pixels;
-use crate::checks::diagnosis::dead_pixels::{dark, listed_pixels};
+use crate::checks::diagnosis::dead_pixels::dark;
 use crate::checks::diagnosis::hot_pixels::{Candidate, HOT, candidates};
+use crate::checks::diagnosis::listed::listed_pixels;
 use crate::checks::diagnosis::piles_up;
 use crate::data::Mask;
 use crate::{FaultSetting, HotPixelSetting, HotPixels, ReadOptions, Saturation};

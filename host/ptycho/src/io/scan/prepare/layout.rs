@@ -5,9 +5,19 @@ use crate::data::StoredPixels;
 use crate::{Orientation, ReadOptions};
 use ndarray::{Array2, ArrayView2, Axis, s};
 use std::ops::Range;
+use warpstride_files::IoError;
 
 /// An option that does not fit the frames, and what was expected and found.
 pub(in crate::io::scan) type Misfit = (&'static str, String);
+
+/// The error of an option that does not fit the frames of `file`.
+pub(in crate::io::scan) fn misfit(file: &str, (option, reason): Misfit) -> IoError {
+    IoError::Option {
+        file: file.to_owned(),
+        option,
+        reason,
+    }
+}
 
 /// The pixels of a scan's frames among those that are stored. Turned frames have the axes of
 /// [`Self::turned`].

@@ -8,12 +8,13 @@ pub(super) mod layout;
 mod pixels;
 mod probe;
 
-use super::{Parts, ReadOptions};
+use super::ReadOptions;
+use super::parts::Parts;
 use crate::checks::diagnosis::corner::{is_at_corner, wrapped};
 use crate::data::StoredPixels;
 use crate::session::read_options::prepare::NO_CENTRE;
 use crate::session::read_options::{Centre, CentreSetting, FrameTransform};
-use layout::{Layout, Misfit};
+use layout::{Layout, misfit};
 use ndarray::{Array2, Axis};
 use pixels::Pixels;
 use warpstride_core::text::{count, shortest, significant};
@@ -30,15 +31,6 @@ pub(super) struct Selected {
     pub(super) stored: Option<StoredPixels>,
     /// What is doubtful, one sentence each.
     pub(super) doubts: Vec<String>,
-}
-
-/// The error of an option that does not fit the frames of `file`.
-pub(super) fn misfit(file: &str, (option, reason): Misfit) -> IoError {
-    IoError::Option {
-        file: file.to_owned(),
-        option,
-        reason,
-    }
 }
 
 /// Prepares frames, mask, geometry, probe and truth of `parts` as `options` say. `positions` are
@@ -75,7 +67,7 @@ pub(super) fn prepare(
     let mut pixels = Pixels::new(parts, selected.numbers.clone(), input, options)?;
     selected.doubts.append(&mut pixels.doubts);
     pixels.mask_faults(input, options, &mut parts.notes)?;
-    let layout = layout(&pixels, parts, input, options)?;
+    let layout = laid_out(&pixels, parts, input, options)?;
     selected.stored = Some(layout.in_file(parts.window.roll));
     say(&layout, options, near_field, &mut parts.notes);
     let (frames, mask) = pixels.laid_out(&layout, input)?;
@@ -119,7 +111,7 @@ fn numbers(parts: &Parts, input: &InputFile, options: &ReadOptions) -> Result<Ve
 }
 
 /// Where the pixels go; finds the zero frequency if that is asked for.
-fn layout(
+fn laid_out(
     pixels: &Pixels,
     parts: &mut Parts,
     input: &InputFile,

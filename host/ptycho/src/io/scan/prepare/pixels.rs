@@ -2,8 +2,8 @@
 
 use super::super::mask_light::{MaskLight, MaskOption};
 use super::super::negative::Wrong;
+use super::super::parts::Parts;
 use super::super::window::RECONSTRUCTED;
-use super::super::{Parts, follow};
 use super::calibration::{Plane, file_and_dataset, of_frames, plane, refused};
 use super::layout::Layout;
 use crate::data::{FrameWriter, Frames, Mask, StoredPixels, counts_of_photon};
@@ -68,7 +68,7 @@ impl Pixels {
             doubts: Vec::new(),
         };
         let notes = &mut parts.notes;
-        let follow = follow(options);
+        let follow = options.follow();
         let read = |option, name: &Option<String>| -> Result<Option<Plane>, IoError> {
             let name = name.as_deref();
             name.map(|name| plane(option, name, (input, follow), &window))

@@ -1,6 +1,7 @@
 //! The start probe and the truth in the file of a scan whose frames are prepared.
 
-use super::super::{Parts, ReadOptions};
+use super::super::ReadOptions;
+use super::super::parts::Parts;
 use super::layout::Layout;
 use crate::Orientation;
 use crate::model::probe_grid::{cut_or_padded, with_window};

@@ -2,13 +2,15 @@
 
 use super::models::FIELDS;
 use crate::engines::cpu::CpuEngine;
-use crate::engines::cpu::batch_engine::sums::{add_object_sums, add_probe_sums, inverse_layers};
+use crate::engines::cpu::arrays::part_sums::{ObjectPart, ProbePart};
+use crate::engines::cpu::arrays::window::Window;
+use crate::engines::cpu::batches::batch_engine::sums::{
+    add_object_sums, add_probe_sums, inverse_layers,
+};
 use crate::engines::cpu::model::model_spectra;
-use crate::engines::cpu::part_sums::{ObjectPart, ProbePart};
-use crate::engines::cpu::propagation::Propagator;
-use crate::engines::cpu::shift::{PointRamps, Scratch, shifted, spectra};
+use crate::engines::cpu::model::propagation::Propagator;
+use crate::engines::cpu::model::shift::{PointRamps, Scratch, shifted, spectra};
 use crate::engines::cpu::test_problem::{SHAPE, random};
-use crate::engines::cpu::window::Window;
 use num_complex::Complex;
 use warpstride_fft::TransposedFft2;
 

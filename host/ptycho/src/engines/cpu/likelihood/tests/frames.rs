@@ -5,12 +5,14 @@ use super::super::gradient::loss;
 use super::models::{FIELDS, MODELS, plain_step};
 use crate::Step;
 use crate::engines::cpu::CpuEngine;
-use crate::engines::cpu::batch_engine::sums::for_each_window_value;
+use crate::engines::cpu::arrays::window::Window;
+use crate::engines::cpu::batches::batch_engine::sums::for_each_window_value;
 use crate::engines::cpu::model::model_spectra;
-use crate::engines::cpu::refinement::normal_equations;
-use crate::engines::cpu::shift::{PointRamps, Scratch, shifted, shifted_derivative, spectra};
+use crate::engines::cpu::model::shift::{
+    PointRamps, Scratch, shifted, shifted_derivative, spectra,
+};
+use crate::engines::cpu::positions::refinement::normal_equations;
 use crate::engines::cpu::test_problem::{ALL, MODES, difference};
-use crate::engines::cpu::window::Window;
 use crate::engines::likelihood::Noise;
 
 /// With the noise of amplitudes, the normal equations hold −½ of the derivatives.

@@ -3,9 +3,9 @@
 use super::super::gradient::loss;
 use crate::data::VariableProbe;
 use crate::engines::cpu::CpuEngine;
-use crate::engines::cpu::detector::CpuDetector;
+use crate::engines::cpu::model::detector::CpuDetector;
+use crate::engines::cpu::model::variations::Variations;
 use crate::engines::cpu::test_problem::{SHAPE, engine_of, problem, random, step};
-use crate::engines::cpu::variations::Variations;
 use crate::engines::likelihood::Noise;
 use crate::model::fly::FlyPaths;
 use crate::{BackgroundFit, Detector, EngineName, NearField, Step};

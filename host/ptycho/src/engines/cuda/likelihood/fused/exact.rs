@@ -3,9 +3,9 @@
 
 use super::super::Pair;
 use super::Fused;
-use crate::engines::cuda::buffers::Buffers;
-use crate::engines::cuda::frames::FrameBuffers;
-use crate::engines::cuda::layout::Layout;
+use crate::engines::cuda::memory::buffers::Buffers;
+use crate::engines::cuda::memory::frames::FrameBuffers;
+use crate::engines::cuda::memory::layout::Layout;
 use crate::engines::likelihood::Noise;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::launch::Work;

@@ -2,8 +2,8 @@
 
 use super::super::Pair;
 use super::Fused;
-use crate::engines::cuda::buffers::Buffers;
-use crate::engines::cuda::layout::Layout;
+use crate::engines::cuda::memory::buffers::Buffers;
+use crate::engines::cuda::memory::layout::Layout;
 use crate::engines::likelihood::Noise;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::launch::Work;

@@ -2,7 +2,8 @@
 //! frames, row by row.
 
 use super::names::letters;
-use super::{FrameNumbers, Table, quoted};
+use super::{Table, quoted};
+use crate::io::scan::found_positions::FrameNumbers;
 use std::collections::{BTreeSet, HashMap};
 
 /// Names of the place along a row, of which only letters and digits are compared.

@@ -1,6 +1,6 @@
 //! Names of the columns of a table, and numbers in columns that may be those of frames.
 
-use super::{FrameNumbers, Texts};
+use crate::io::scan::found_positions::{FrameNumbers, Texts};
 use crate::io::scan::numbered_names::varying;
 use crate::session::read_options::si_units;
 use warpstride_core::text::Dimension;

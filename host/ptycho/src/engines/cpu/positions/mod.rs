@@ -1,0 +1,4 @@
+//! Refinement of positions and scales of frames.
+
+pub(super) mod annealing;
+pub(super) mod refinement;

@@ -1,0 +1,6 @@
+//! Projection engines: exit waves, and the updates from them.
+
+pub(super) mod exact_positions;
+pub(super) mod fourier_projection;
+pub(super) mod object_update;
+pub(super) mod probe_update;
