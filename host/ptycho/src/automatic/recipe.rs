@@ -12,8 +12,8 @@ mod suited;
 mod tests;
 
 pub(crate) use search::{AutomaticSearch, MOST_ITERATIONS, MOST_TRIALS, Trial};
+pub use suited::{Decided, suit_engines, template_of, untried_engines};
 pub(crate) use suited::{reasons, work};
-pub use suited::{Decided, suit_engines, untried_engines};
 
 use crate::quality::free_pixels::LEAST_SHARE;
 use crate::{EngineName, EngineSpec, Recipe, StopRule};
@@ -65,35 +65,6 @@ pub fn template() -> Recipe {
         engines: vec![EngineSpec::new(EngineName::Dm, FIRST), refining, last],
         ..Recipe::default()
     }
-}
-
-/// The recipe from which the search starts if `read` was read from a text that names these tables
-/// and options, and what that decides.
-#[must_use]
-pub fn template_of(read: Recipe, named: &toml::Table) -> (Recipe, Decided) {
-    let template = template();
-    let names = |option: &str| named.contains_key(option);
-    let positions = named.get("positions").and_then(toml::Value::as_table);
-    let decided = Decided {
-        probe_modes: names("probe_modes"),
-        positions: positions.is_some_and(|table| table.contains_key("refine")),
-        frame_scales: names("fit_frame_scales"),
-        regulariser: false,
-        free_pixels: read.free_pixels > 0.0,
-    };
-    let base = Recipe {
-        free_pixels: match decided.free_pixels {
-            true => read.free_pixels,
-            false => template.free_pixels,
-        },
-        stop: match names("stop") {
-            true => read.stop,
-            false => template.stop,
-        },
-        engines: template.engines,
-        ..read
-    };
-    (base, decided)
 }
 
 /// By which part R_free must fall for a trial to be kept: 0.005 + √(2/n), n the number of free

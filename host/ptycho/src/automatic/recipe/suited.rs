@@ -1,7 +1,7 @@
 //! What the parts of the model that a recipe asks for mean for the automatic recipe: with which
 //! engine it begins, what is not tried, and how much work a frame is.
 
-use super::FIRST;
+use super::{FIRST, template};
 use crate::{EngineName, EngineSpec, Recipe};
 
 /// Iterations of the engines that run where neither engines nor trials choose, with a model that
@@ -47,6 +47,35 @@ fn parts(recipe: &Recipe) -> [Part; 4] {
 /// Whether a run of `recipe` begins with `lsqml` where there would be a difference map otherwise.
 fn begins_with_lsqml(recipe: &Recipe) -> bool {
     parts(recipe).iter().any(|part| part.is_on)
+}
+
+/// The recipe from which the search starts if `read` was read from a text that names these tables
+/// and options, and what that decides.
+#[must_use]
+pub fn template_of(read: Recipe, named: &toml::Table) -> (Recipe, Decided) {
+    let template = template();
+    let names = |option: &str| named.contains_key(option);
+    let positions = named.get("positions").and_then(toml::Value::as_table);
+    let decided = Decided {
+        probe_modes: names("probe_modes"),
+        positions: positions.is_some_and(|table| table.contains_key("refine")),
+        frame_scales: names("fit_frame_scales"),
+        regulariser: false,
+        free_pixels: read.free_pixels > 0.0,
+    };
+    let base = Recipe {
+        free_pixels: match decided.free_pixels {
+            true => read.free_pixels,
+            false => template.free_pixels,
+        },
+        stop: match names("stop") {
+            true => read.stop,
+            false => template.stop,
+        },
+        engines: template.engines,
+        ..read
+    };
+    (base, decided)
 }
 
 /// Lets the engines of a [`template`](super::template) suit the parts of the model that `recipe`
