@@ -4,7 +4,7 @@ mod data;
 mod fit;
 mod smearing;
 
-use crate::arrays::stacked;
+use crate::arrays::{check_memory, stacked};
 use crate::backend::{Devices, GroupRequest, open};
 use crate::background::Worker;
 use crate::errors::Failure;
@@ -106,6 +106,13 @@ impl BackendOptions {
 /// Curve or pixels, 1/Å.
 fn points(q: Vec<f64>, qy: Option<Vec<f64>>) -> Result<Points, Failure> {
     let Some(qy) = qy else {
+        let is_bad = |q: &f64| !(q.is_finite() && *q >= 0.0);
+        if let Some(at) = q.iter().position(is_bad) {
+            return Err(Failure::Data(format!(
+                "q of point {at} (from 0): expected a positive number, found {}",
+                q[at]
+            )));
+        }
         // At 0 a model has a value, or diverges.
         points::listed(q.iter().map(|q| if *q == 0.0 { 1.0 } else { *q }).collect())?;
         return Ok(Points::Curve(q));
@@ -123,10 +130,8 @@ fn points(q: Vec<f64>, qy: Option<Vec<f64>>) -> Result<Points, Failure> {
         .position(|(x, y)| !(x.is_finite() && y.is_finite()))
     {
         return Err(Failure::Data(format!(
-            "qx and qy of point {}: expected finite numbers, found {} and {}",
-            at + 1,
-            q[at],
-            qy[at]
+            "qx and qy of point {at} (from 0): expected finite numbers, found {} and {}",
+            q[at], qy[at]
         )));
     }
     Ok(Points::Pixels { qx: q, qy })
@@ -390,6 +395,11 @@ impl SasEngine {
         values: PyReadonlyArray2<'_, f64>,
         widths: PyReadonlyArray2<'_, f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let sets = values.as_array().nrows();
+        // The intensities of each set, and the array of all.
+        let bytes = 2 * size_of::<f64>() as u128 * sets as u128 * self.points as u128;
+        let what = format!("the intensities of {sets} sets at {} points", self.points);
+        check_memory(&what, bytes)?;
         let vectors = vectors(values.as_array(), widths.as_array());
         self.warn(py, &vectors)?;
         let (points, origin) = (self.points, self.origin.clone());
