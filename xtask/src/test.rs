@@ -160,9 +160,12 @@ fn outside() -> Result<()> {
     process::run(&mut cargo("reconstruct", "run"))?;
     process::run(cargo("mandelbrot", "test").arg("--workspace"))?;
     process::run(cargo("mandelbrot", "run").args(["--", "--backend", "emulator"]))?;
-    let build_ptx = executables::build(
-        host::cargo().args(["build", "--workspace", "--bin", "warpstride-build-ptx"]),
-    )?;
+    let build_ptx = executables::build(host::cargo().args([
+        "build",
+        "--workspace",
+        "--bin",
+        "warpstride-build-ptx",
+    ]))?;
     let build_ptx = build_ptx.first().context("cargo built no executable")?;
     let mandelbrot = outside.join("mandelbrot");
     process::run(

@@ -106,10 +106,7 @@ impl Package {
                 types.is_some_and(|types| types.iter().any(|name| name == "lib"))
             })
             .with_context(|| {
-                format!(
-                    "{}: expected a package with a library",
-                    manifest.display()
-                )
+                format!("{}: expected a package with a library", manifest.display())
             })?;
         Ok(Self {
             name: text(&package["name"]),
