@@ -398,7 +398,7 @@ impl SasEngine {
         let sets = values.as_array().nrows();
         // The intensities of each set, and the array of all.
         let bytes = 2 * size_of::<f64>() as u128 * sets as u128 * self.points as u128;
-        let what = format!("the intensities of {sets} sets at {} points", self.points);
+        let what = format!("a batch of {sets} sets at {} points", self.points);
         check_memory(&what, bytes)?;
         let vectors = vectors(values.as_array(), widths.as_array());
         self.warn(py, &vectors)?;

@@ -254,7 +254,7 @@ def test_lists_of_other_shapes_and_kinds_name_their_argument(call, words):
 
 def test_a_batch_that_does_not_fit_is_refused_before_it_is_computed():
     model, q = ws.sas.Model("sphere", backend="cpu"), np.linspace(0.01, 0.3, 100_000)
-    with pytest.raises(ws.OutOfMemoryError, match="the intensities of 1000000 sets at 100000 points needs? .* of memory"):
+    with pytest.raises(ws.OutOfMemoryError, match="a batch of 1000000 sets at 100000 points needs .* of memory"):
         model.batch(q, {"radius": np.linspace(10, 20, 10**6)})
 
 

@@ -220,8 +220,9 @@ def reconstruct_all(
     maps_once : bool
         Whether the coil maps that are estimated are those of the first image of each slice, as with the command's ``--coil-maps-once``;
         by default each image has its own.
-    method, maps, operator, iterations, lamda, min_residual, tolerance, k_unit, density, intensity_correction, exclude_coils, off_resonance, times,
-    field
+    method, maps, operator, iterations, lamda, min_residual, tolerance, k_unit, density, intensity_correction
+        As for `reconstruct`, the same for all images.
+    exclude_coils, off_resonance, times, field
         As for `reconstruct`, the same for all images.
     precision, backend, devices
         As for `reconstruct`.
