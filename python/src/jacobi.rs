@@ -96,7 +96,7 @@ pub(crate) struct Solved<F> {
 /// Does the sweeps of an engine; `field` takes the field out of it.
 pub(crate) fn relaxed<T: GpuReal, E: Engine<T> + ?Sized, F>(
     engine: &mut E,
-    note: Option<String>,
+    notes: Vec<String>,
     (interrupt, observer): (&Interrupt, &mut Observer<(usize, f64)>),
     field: impl FnOnce(&mut E) -> Result<F, JacobiError>,
 ) -> Result<Solved<F>, Failure> {
@@ -125,10 +125,7 @@ pub(crate) fn relaxed<T: GpuReal, E: Engine<T> + ?Sized, F>(
         sweeps: engine.sweeps(),
         converged,
         setup: engine.setup().to_string(),
-        notes: note
-            .into_iter()
-            .chain(engine.execution().notes.clone())
-            .collect(),
+        notes: [notes, engine.execution().notes.clone()].concat(),
         seconds: begun.elapsed().as_secs_f64(),
     })
 }
@@ -161,8 +158,9 @@ fn solved<T: BoxedEngines>(
             .map_err(Failure::data)?;
     }
     let (mut engine, note) = place.engine(&problem, stopping, &sizes)?;
+    let notes: Vec<String> = note.into_iter().chain(problem.notes()).collect();
     drop(problem);
-    let solved = relaxed(&mut *engine, note, shown, |engine| engine.field())?;
+    let solved = relaxed(&mut *engine, notes, shown, |engine| engine.field())?;
     // Its memory is given back within the seconds.
     drop(engine);
     Ok(solved.begun_at(begun))

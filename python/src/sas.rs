@@ -5,7 +5,7 @@ mod data;
 mod fit;
 mod smearing;
 
-use crate::arrays::stacked;
+use crate::arrays::{check_memory, stacked};
 use crate::background::Worker;
 use crate::errors::Failure;
 use crate::gpu::{DeviceArray, IntensitiesOnGpu};
@@ -142,6 +142,11 @@ impl SasEngine {
         values: PyReadonlyArray2<'_, f64>,
         widths: PyReadonlyArray2<'_, f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let sets = values.as_array().nrows();
+        // The intensities of each set, and the array of all.
+        let bytes = 2 * size_of::<f64>() as u128 * sets as u128 * self.points as u128;
+        let what = format!("a batch of {sets} sets at {} points", self.points);
+        check_memory(&what, bytes)?;
         let vectors = vectors(values.as_array(), widths.as_array());
         self.warn(py, &vectors)?;
         let (points, origin) = (self.points, self.origin.clone());

@@ -9,13 +9,14 @@ use crate::errors::Failure;
 use arrow_array::RecordBatchReader;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use columns::{ColumnNames, Points};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use table::{Labels, STREAM, Series, Table, tables};
 use warpstride::run::{BackendKind, Interrupt};
 use warpstride::series::cpu::CpuEngine;
 use warpstride::series::cuda::{kernels, on_cuda, on_emulator};
-use warpstride::series::io::iso;
+use warpstride::series::io::{Rounded, TimeUnit, iso};
 use warpstride::series::{
     Aggregate, BucketAxis, Duplicates, Engine, Granularity, NanPolicy, Resample, SeriesError, Zone,
 };
@@ -67,14 +68,14 @@ fn of_every(error: Failure) -> Failure {
     }
 }
 
-/// Nanoseconds in the unit of times that are integers.
-fn unit(time_format: Option<&str>) -> Result<Option<i64>, Failure> {
+/// The unit of times that are numbers.
+fn unit(time_format: Option<&str>) -> Result<Option<TimeUnit>, Failure> {
     Ok(Some(match time_format {
         None => return Ok(None),
-        Some("unix") => 1_000_000_000,
-        Some("unix-ms") => 1_000_000,
-        Some("unix-us") => 1000,
-        Some("unix-ns") => 1,
+        Some("unix") => TimeUnit::Seconds,
+        Some("unix-ms") => TimeUnit::Milliseconds,
+        Some("unix-us") => TimeUnit::Microseconds,
+        Some("unix-ns") => TimeUnit::Nanoseconds,
         Some(other) => {
             return Err(Failure::Data(format!(
                 "time_format {other:?}: expected unix, unix-ms, unix-us or unix-ns"
@@ -174,6 +175,7 @@ fn resample(
             }
             points.add(&batch.map_err(|why| Failure::Data(format!("the table: {why}")))?)?;
         }
+        points.check_of_day()?;
         let notes = points.notes();
         if let Some(axis) = axis {
             points.place(axis)?;
@@ -192,7 +194,31 @@ fn resample(
     interruptible(py, work)
 }
 
+/// Integers of 64 bits.
+#[derive(FromPyObject)]
+enum Integers<'py> {
+    #[pyo3(transparent)]
+    Signed(PyReadonlyArray1<'py, i64>),
+    #[pyo3(transparent)]
+    Unsigned(PyReadonlyArray1<'py, u64>),
+}
+
+/// A sentence on the integers that double precision rounds, if there are any.
+#[pyfunction]
+fn series_rounded(integers: Integers<'_>) -> Option<String> {
+    let mut rounded = Rounded::default();
+    let mut see = |number: i128| {
+        rounded.integer(number);
+    };
+    match integers {
+        Integers::Signed(of) => of.as_array().iter().for_each(|n| see(i128::from(*n))),
+        Integers::Unsigned(of) => of.as_array().iter().for_each(|n| see(i128::from(*n))),
+    }
+    rounded.note()
+}
+
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Table>()?;
+    module.add_function(wrap_pyfunction!(series_rounded, module)?)?;
     module.add_function(wrap_pyfunction!(resample, module)?)
 }

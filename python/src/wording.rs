@@ -28,11 +28,15 @@ enum Form {
     Set,
     /// A key of an argument that is a mapping.
     Key(&'static str, &'static str),
+    /// An argument of `ws.sas.read`.
+    Read(&'static str),
     /// What Python has not.
     Command,
 }
 
-use Form::{Argument, Command, Engine, Free, Key, Named, Names, Recipe, Set, Switch, Tie, Width};
+use Form::{
+    Argument, Command, Engine, Free, Key, Named, Names, Read, Recipe, Set, Switch, Tie, Width,
+};
 
 /// The options that the library's sentences name.
 const OPTIONS: &[(&str, Form)] = &[
@@ -70,6 +74,7 @@ const OPTIONS: &[(&str, Form)] = &[
     ("--mask-marks", Argument("mask_marks")),
     ("--matrix", Argument("matrix")),
     ("--metrics-every", Recipe("metrics_every")),
+    ("--missing-values", Argument("missing_values")),
     ("--near-field", Switch("near_field")),
     ("--negative", Argument("negative")),
     ("--no-data", Argument("no_data")),
@@ -88,9 +93,10 @@ const OPTIONS: &[(&str, Form)] = &[
     ("--position-columns", Key("positions", "columns")),
     ("--position-unit", Key("positions", "unit")),
     ("--positions", Argument("positions")),
+    ("--positive", Switch("positive")),
     ("--precision", Argument("precision")),
     ("--probe-modes", Argument("probe_modes")),
-    ("--q-unit", Argument("q_unit")),
+    ("--q-unit", Read("q_unit")),
     ("--raster", Key("raster", "points")),
     ("--report", Command),
     ("--samples", Argument("samples")),
@@ -112,6 +118,7 @@ const OPTIONS: &[(&str, Form)] = &[
     ("--time-format", Argument("time_format")),
     ("--time-unit", Argument("time_format")),
     ("--timezone", Named("timezone")),
+    ("--transform-frames", Argument("transform_frames")),
     ("--transform-positions", Command),
     ("--value-column", Argument("value")),
     ("--voltage", Argument("voltage")),
@@ -142,6 +149,18 @@ const PHRASES: &[(&str, &str)] = &[
     (
         "--resolution none leaves it out",
         "`fit` leaves it out with resolution=False",
+    ),
+    (
+        "if the file is in 1/nm, give",
+        "if it is in 1/nm, divide it by 10, or use",
+    ),
+    (
+        "set them to NaN in the file, or remove their readouts, to leave them out",
+        "to leave them out, remove their readouts, or set them to NaN in the file that is read",
+    ),
+    (
+        "that is not 0 everywhere (--restart), or a source (--source)",
+        "that is not 0 everywhere, or a source",
     ),
     ("set it with --set", "give it as a keyword"),
     (
@@ -245,6 +264,10 @@ fn written(form: Form, named: bool, name: &str, after: &str) -> (String, usize) 
             "" => argument.to_owned(),
             value => format!("{argument}={}", literal(value)),
         },
+        Read(argument) => match value {
+            "" => format!("{argument} of ws.sas.read"),
+            value => format!("ws.sas.read(…, {argument}={})", literal(value)),
+        },
         Recipe(path) => recipe(path, value),
         Free => match (of, given.split_once(':')) {
             ("", _) => "free".to_owned(),
@@ -336,7 +359,7 @@ fn literal(value: &str) -> String {
         let name =
             |part: &&str| part.len() > 1 && part.chars().all(|letter| letter.is_ascii_uppercase());
         (parts.iter())
-            .all(|part| part.parse::<f64>().is_ok() || name(part))
+            .all(|part| part.parse().is_ok_and(f64::is_finite) || name(part))
             .then(|| match &parts[..] {
                 [one] => (*one).to_owned(),
                 several => format!("({})", several.join(", ")),

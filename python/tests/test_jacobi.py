@@ -83,3 +83,13 @@ def test_solutions_are_saved_and_given_to_xarray(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["field.npy"]
     pytest.importorskip("xarray")
     assert np.array_equal(found.to_xarray()["field"], found.field)
+
+
+def test_notes_say_that_there_is_no_solution_or_that_the_field_stays_0():
+    zeros, options = np.zeros((9, 9)), {"iterations": 3, "tolerance": -1, "backend": "cpu"}
+    unbalanced = ws.jacobi.solve(zeros, np.ones((9, 9)), boundary="periodic", **options)
+    assert len(unbalanced.notes) == 1 and "there is no solution" in unbalanced.notes[0] and "found 49" in unbalanced.notes[0]
+    still = ws.jacobi.solve(zeros, **options)
+    assert still.notes == ["the field is 0 and stays 0: give a start field that is not 0 everywhere, or a source"]
+    assert ws.jacobi.solve(np.eye(9), **options).notes == []
+    assert ws.jacobi.solve(zeros, np.ones((9, 9)), **options).notes == []

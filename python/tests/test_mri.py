@@ -502,3 +502,42 @@ def test_times_and_weights_have_the_axes_of_the_trajectory():
     frames = np.stack([scan.samples, scan.samples])
     with pytest.raises(ws.DataError, match="density: expected shape"):
         ws.mri.reconstruct_all(frames, scan.k, 8, density=weights.T, **common)
+
+
+@pytest.mark.parametrize("matrix", [(10**6, 10**6), (120_000, 120_000), (20_000,) * 3])
+def test_images_that_do_not_fit_are_refused_before_they_are_allocated(matrix, tmp_path):
+    samples, k = np.ones((2, 9), dtype=np.complex64), np.zeros((9, len(matrix)))
+    with pytest.raises(ws.OutOfMemoryError, match="the reconstruction needs .* GiB of host memory"):
+        ws.mri.reconstruct(samples, k, matrix, backend="cpu")
+    path = tmp_path / "raw.h5"
+    command = [sys.executable, "-m", "warpstride", "mri", "simulate", path, "--matrix", "16", "--coils", "2"]
+    subprocess.run(command, check=True, capture_output=True)
+    if len(matrix) == 2:
+        with pytest.raises(ws.OutOfMemoryError, match="the reconstruction needs .* GiB of host memory"):
+            ws.mri.reconstruct(ws.mri.read(path, matrix=matrix), backend="cpu")
+
+
+def test_coils_are_excluded(tmp_path):
+    scan = ws.mri.simulate(matrix=32, coils=4)
+    options = {"backend": "cpu", "iterations": 3}
+    broken = scan.samples.copy()
+    broken[1, 3, 4] = np.nan
+    found = ws.mri.reconstruct(broken, scan.k, 32, exclude_coils=1, **options)
+    expected = ws.mri.reconstruct(scan.samples[[0, 2, 3]], scan.k, 32, **options)
+    assert np.array_equal(found.image, expected.image) and found.maps.shape == (3, 32, 32)
+    assert "coil 1 of 4 is excluded" in found.notes
+    given = ws.mri.reconstruct(broken, scan.k, 32, exclude_coils=[1], maps=scan.maps, **options)
+    assert np.array_equal(given.maps, scan.maps[[0, 2, 3]].astype(given.maps.dtype))
+    both = ws.mri.reconstruct_all(broken[None], scan.k, 32, exclude_coils=(1,), **options)
+    assert np.array_equal(both[0].image, expected.image)
+    path = tmp_path / "raw.h5"
+    command = [sys.executable, "-m", "warpstride", "mri", "simulate", path, "--matrix", "32", "--coils", "4"]
+    subprocess.run(command, check=True, capture_output=True)
+    kept = ws.mri.reconstruct(ws.mri.read(path, exclude_coils=[1, 3]), **options)
+    later = ws.mri.reconstruct(ws.mri.read(path, exclude_coils=1), exclude_coils=3, **options)
+    assert np.array_equal(later.image, kept.image) and any("coil 3" in note for note in later.notes)
+    for coils in (4, [0, 1, 2, 3]):
+        with pytest.raises(ws.DataError, match="numbers from 0 to 3, and a coil that is left"):
+            ws.mri.reconstruct(scan.samples, scan.k, 32, exclude_coils=coils, **options)
+    with pytest.raises(ws.DataError, match="expected numbers among"):
+        ws.mri.reconstruct(ws.mri.read(path, exclude_coils=1), exclude_coils=1, **options)

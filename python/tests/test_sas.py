@@ -85,7 +85,7 @@ def test_a_fit_reads_files(tmp_path):
         (lambda: ws.sas.Model("sphere")(Q, radius=-1), "radius: expected a number from 0"),
         (lambda: ws.sas.Model("sphere")(Q, radius="big"), "radius: expected a number, found 'big'"),
         (lambda: ws.sas.Model("sphere")(Q, radius=float("nan")), "radius"),
-        (lambda: ws.sas.Model("sphere")([0.1, -0.1]), "q of point 2: expected a positive number"),
+        (lambda: ws.sas.Model("sphere")([0.1, -0.1]), r"q of point 1 \(from 0\): expected a positive number"),
         (lambda: ws.sas.Model("sphere")([]), "expected 1 to"),
         (lambda: ws.sas.Model("sphere")((Q, Q[:-1] * np.nan)), "expected one shape"),
         (lambda: ws.sas.Model("sphere")(Q, radius_pd=-0.1), "radius_pd: expected a width"),
@@ -250,3 +250,48 @@ def test_starts_belong_to_levenberg_marquardt():
 def test_lists_of_other_shapes_and_kinds_name_their_argument(call, words):
     with pytest.raises(ws.DataError, match=f"^{words}"):
         call()
+
+
+def test_a_batch_that_does_not_fit_is_refused_before_it_is_computed():
+    model, q = ws.sas.Model("sphere", backend="cpu"), np.linspace(0.01, 0.3, 100_000)
+    with pytest.raises(ws.OutOfMemoryError, match="a batch of 1000000 sets at 100000 points needs .* of memory"):
+        model.batch(q, {"radius": np.linspace(10, 20, 10**6)})
+
+
+def test_invalid_points_of_arrays_are_left_out_with_a_note():
+    model = ws.sas.Model("sphere", backend="cpu")
+    intensity = model(Q, radius=35, background=0.01)
+    good, free = 0.01 * intensity, {"radius": (30, 40)}
+
+    def fit(**changes):
+        columns = {"q": Q, "intensity": intensity, "sigma": good, "dq": None}
+        for name, (at, value) in changes.items():
+            columns[name] = columns[name].copy()
+            columns[name][at] = value
+        return ws.sas.fit(model, tuple(columns.values()), free, background=0.01)
+
+    for name, value in [("q", np.nan), ("q", -0.1), ("intensity", np.nan), ("intensity", np.inf), ("sigma", 0), ("sigma", -1)]:
+        found = fit(**{name: (3, value)})
+        what = {"intensity": "the intensity"}.get(name, name)
+        assert found.notes[0].startswith(f"1 of {len(Q)} points left out: {what} of point 3 (from 0) is "), found.notes
+        assert found.summary["notes"] == found.notes and found.notes[0] in repr(found)
+        assert found.parameters["radius"].value == pytest.approx(35, rel=1e-5)
+        assert len(found.model) == len(Q) - 1
+    assert fit().notes == []
+    with pytest.raises(ws.DataError, match=r"sigma of point 0 \(from 0\): expected .*; 60 of 60 points .* give no standard dev"):
+        ws.sas.fit(model, (Q, intensity, 0 * Q), free)
+    unweighted = ws.sas.fit(model, (Q, intensity, 0 * Q), free, weights="unit", background=0.01)
+    assert unweighted.parameters["radius"].value == pytest.approx(35, rel=1e-5)
+
+
+def test_points_without_intensity_may_be_left_out():
+    model = ws.sas.Model("sphere", backend="cpu")
+    intensity = model(Q, radius=35, background=0.01)
+    intensity[5] = -1e6
+    data = (Q, intensity, 0.01 * np.abs(intensity))
+    found = ws.sas.fit(model, data, {"radius": (30, 40)}, background=0.01)
+    assert any("a fit with positive=True leaves them out" in one for one in found.problems)
+    found = ws.sas.fit(model, data, {"radius": (30, 40)}, background=0.01, positive=True)
+    assert len(found.model) == len(Q) - 1 and found.problems == []
+    large = ws.sas.fit(model, (10 * Q, intensity, np.ones(len(Q))), {"radius": (30, 40)})
+    assert any('divide it by 10, or use ws.sas.read(…, q_unit="1/nm")' in one for one in large.problems)

@@ -91,7 +91,7 @@ def test_intensities_at_zero_are_those_of_the_command(name):
     assert np.array_equal(model([0.0]), expected[:1])
     pixels = evaluated(name, "--points", "0:0,0.01:0")["intensity"]
     assert np.array_equal(model((np.array([0, 0.01]), np.zeros(2))), pixels)
-    with pytest.raises(ws.DataError, match="q of point 2: expected a positive number"):
+    with pytest.raises(ws.DataError, match=r"q of point 1 \(from 0\): expected a positive number"):
         model([0.0, -0.1])
 
 

@@ -395,7 +395,7 @@ def test_dictionaries_and_times_are_read():
 
 def test_values_that_stand_for_missing_ones():
     pyarrow = pytest.importorskip("pyarrow")
-    times = pyarrow.array(minutes(0, 1, 2, 3, 4).astype("datetime64[us]"))
+    times = pyarrow.array(minutes(0, 1, 2, 3).astype("datetime64[us]"))
     for kind, text in [
         (pyarrow.float64(), "-9999"),
         (pyarrow.int32(), "-999"),
@@ -403,7 +403,7 @@ def test_values_that_stand_for_missing_ones():
         (pyarrow.float32(), "-999.9"),
     ]:
         number = float(text)
-        values = pyarrow.array([1, number, None, number, 4], pyarrow.float64()).cast(kind)
+        values = pyarrow.array([1, number, number, 4], pyarrow.float64()).cast(kind)
         table = pyarrow.table({"time": times, "value": values})
         with pytest.warns(UserWarning, match=f"the value {text} occurs 2 times.*missing_values=\\[{text}\\]"):
             found = ws.series.resample(table, "1h", "count", backend="cpu")
@@ -432,3 +432,61 @@ def test_doubts_are_warnings():
     early = ws.series.table(np.array([1_770_000_000], "datetime64[us]"), [1.0])
     with pytest.warns(UserWarning, match="January of 1970"):
         ws.series.resample(early, "1h", backend="cpu")
+
+
+def test_numbers_are_times_by_their_names():
+    pyarrow = pytest.importorskip("pyarrow")
+    seconds = 1_770_000_000 + np.arange(0, 7200, 60)
+    for times, value in [(seconds.astype(float), np.arange(120)), (seconds, np.arange(120.0)), (seconds + 0.25, np.arange(120))]:
+        table = pyarrow.table({"value": value, "time": times})
+        found = ws.series.resample(table, "1h", ["count", "mean"], time_format="unix", backend="cpu")
+        stamps = ws.series.table((1000 * times).astype("datetime64[ms]"), value)
+        expected = ws.series.resample(stamps, "1h", ["count", "mean"], backend="cpu")
+        for name in ("time", "count", "mean"):
+            assert found[name].tolist() == expected[name].tolist()
+    unclear = pyarrow.table({"seen": seconds.astype(float), "amount": np.arange(120)})
+    with pytest.raises(ws.DataError, match="time: expected one column of integers or float64.*found 2.*time="):
+        ws.series.resample(unclear, "1h", time_format="unix", backend="cpu")
+    found = ws.series.resample(unclear, "1h", "max", time="seen", time_format="unix", backend="cpu")
+    assert found["max"].tolist()[-1] == 119
+    found = ws.series.resample(unclear, "1h", "max", value="amount", time_format="unix", backend="cpu")
+    assert found["max"].tolist()[-1] == 119
+    exact = pyarrow.table({"time": [1739184970.553], "value": [1.0]})
+    found = ws.series.resample(exact, "1ms", time_format="unix", backend="cpu")
+    assert found["time"].astype(int).tolist() == [1739184970553 * 10**6]
+    for wrong in (float("nan"), -1.0, 1e30):
+        with pytest.raises(ws.DataError, match="from 1970 to 2262"):
+            table = pyarrow.table({"time": [wrong], "value": [1.0]})
+            ws.series.resample(table, "1h", time_format="unix", backend="cpu")
+
+
+def test_integers_that_are_rounded_give_a_warning():
+    times = minutes(0, 1).astype("datetime64[us]")
+    for dtype, number in [("int64", 2**53 + 1), ("int64", -(2**53) - 1), ("uint64", 2**64 - 1), (">i8", 2**53 + 1)]:
+        with pytest.warns(UserWarning, match=f"values: 1 integer beyond 2\\^53 was rounded to double precision: {number}"):
+            ws.series.table(times, np.array([2**53, number], dtype) if number > 0 else np.array([1, number], dtype))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ws.series.table(times, np.array([2**53, 2**60]))
+
+
+def test_dates_beside_times_of_day_are_refused():
+    pyarrow = pytest.importorskip("pyarrow")
+    days = pyarrow.array([datetime.date(2026, 1, 1)] * 2)
+    clock = pyarrow.array([datetime.time(6), datetime.time(18)])
+    for dates in (days, days.cast(pyarrow.timestamp("us"))):
+        for of_day, name in [(clock.cast(pyarrow.time32("s")), "clock"), (clock, "clock"), (pyarrow.array([6, 18]), "hour")]:
+            table = pyarrow.table({"day": dates, name: of_day, "value": [1.0, 2.0]})
+            with pytest.raises(ws.DataError, match=f"found dates in day and times of day in {name}; combine the columns"):
+                ws.series.resample(table, "1h", value="value", backend="cpu")
+    whole = pyarrow.table({"time": minutes(1, 2).astype("datetime64[us]"), "clock": clock, "value": [1.0, 2.0]})
+    with pytest.warns(UserWarning, match="unused columns: clock"):
+        ws.series.resample(whole, "1h", backend="cpu")
+
+
+def test_cells_without_a_value_give_a_warning():
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"time": minutes(0, 1, 2).astype("datetime64[us]"), "value": [1.0, None, None]})
+    with pytest.warns(UserWarning, match=r"2 cells without a value \(null\) are no points"):
+        found = ws.series.resample(table, "1h", "count", backend="cpu")
+    assert found["count"].tolist() == [1]

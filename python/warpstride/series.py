@@ -58,6 +58,11 @@ def table(
         Times of another type, without a time or outside of what nanoseconds in 64 bits can be (1677-09-21 to 2262-04-11),
         columns of different lengths, or labels that are not a mapping.
 
+    Warns
+    -----
+    UserWarning
+        Integers beyond 2⁵³, which are rounded.
+
     Examples
     --------
     >>> import numpy as np
@@ -69,7 +74,8 @@ def table(
     stamps = any_array("times", times)
     if stamps.dtype.kind != "M":
         raise _warpstride.DataError(f"times: expected datetime64, found {stamps.dtype}")
-    numbers = floats("values", values)
+    given = any_array("values", values)
+    numbers = floats("values", given)
     for name, column in (("times", stamps), ("values", numbers)):
         if column.ndim != 1:
             raise _warpstride.DataError(f"{name}: expected a vector (point), found shape {column.shape}")
@@ -81,6 +87,10 @@ def table(
         raise _warpstride.DataError(f"times: row {row} (from 0): expected a time of each point, found NaT")
     nanoseconds = _nanoseconds(stamps)
     columns = _labels(labels, len(stamps))
+    if given.dtype in (np.int64, np.uint64):
+        rounded = _warpstride.series_rounded(given)
+        if rounded is not None:
+            warnings.warn(f"values: {rounded}", stacklevel=2)
     try:
         return Table.of_points(nanoseconds, numbers, columns)
     except (TypeError, UnicodeEncodeError):
@@ -233,7 +243,7 @@ def resample(
         ``count``, ``sum``, ``mean``, ``min``, ``max``, ``first``, ``last``, ``nunique``, ``std``, ``median``, a
         percentile such as ``95pct``, or one of these of the differences between points, such as ``rate:mean``.
     time : str, optional
-        Column of timestamps (Timestamp or Date), or of integers with ``time_format``; by default the only one.
+        Column of timestamps (Timestamp or Date), or of integers or float64 with ``time_format``; by default the only one.
     value : str, optional
         Column of numbers; by default the only one.
     by : sequence of str, optional
@@ -247,7 +257,7 @@ def resample(
         What points of a series at one time are: all of them points, in the order of the rows, or the first or the last of
         them, or an error.
     time_format : {"unix", "unix-ms", "unix-us", "unix-ns"}, optional
-        What integers in the column of times are: seconds since 1970, milliseconds, microseconds or nanoseconds.
+        What numbers in the column of times are: seconds since 1970, milliseconds, microseconds or nanoseconds.
     timezone : str, optional
         IANA time zone, such as ``"Europe/Zurich"``: days and periods of the calendar begin at local midnight, and the starts of
         buckets have this zone. Lengths below a day must divide what its clocks change by.
@@ -273,8 +283,8 @@ def resample(
     Warns
     -----
     UserWarning
-        Columns that nothing is read from; integers beyond 2⁵³, which are rounded; values such as -9999 that occur again far from
-        all others.
+        Columns that nothing is read from; rows without a value; integers beyond 2⁵³, which are rounded; values such as -9999 that
+        occur again far from all others.
 
     Examples
     --------

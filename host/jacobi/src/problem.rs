@@ -5,6 +5,7 @@ use ndarray::{Array2, s};
 use num_traits::Float;
 use serde::Serialize;
 use std::fmt::{Debug, Display};
+use warpstride_core::text::significant;
 
 /// The element type of a field.
 pub trait Real: Float + Pod + Send + Sync + Debug + Display + 'static {
@@ -214,6 +215,25 @@ impl<T: Real> Problem<T> {
         }
         let share = T::epsilon().widened().max(LEAST_SHARE);
         (sum.abs() > share * magnitude).then_some(sum)
+    }
+
+    /// What a user should know of the solution, one sentence each.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let is_zero = |array: &Array2<T>| array.iter().all(|value| *value == T::zero());
+        let starts_at_0 = (self.start.as_ref()).map_or(self.boundary.periodic_columns(), is_zero);
+        let stays_0 = starts_at_0 && self.source.as_ref().is_none_or(is_zero);
+        let unbalanced = self.unbalanced_source().map(|sum| {
+            format!(
+                "there is no solution: with periodic rows and columns a source must sum to 0, found {}; the norm does not fall to 0",
+                significant(sum, 4)
+            )
+        });
+        let zero = stays_0.then(|| {
+            "the field is 0 and stays 0: give a start field that is not 0 everywhere (--restart), or a source (--source)"
+                .to_owned()
+        });
+        unbalanced.into_iter().chain(zero).collect()
     }
 
     /// The number of columns.

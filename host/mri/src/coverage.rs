@@ -5,11 +5,12 @@ mod evenness;
 pub use evenness::Uneven;
 pub(crate) use evenness::widest_gap;
 
-use super::Grid;
+use super::{Grid, MriError};
 use crate::data::KSpace;
 use serde::Serialize;
 use std::f64::consts::FRAC_PI_2;
 use std::ops::Range;
+use warpstride_files::reserved;
 
 /// A readout is straight if its points deviate from the line by less than this share of its length.
 const STRAIGHTNESS: f64 = 1e-3;
@@ -47,8 +48,10 @@ pub struct Spokes {
 
 impl Coverage {
     /// The coverage of `kspace`'s trajectory for its own matrix.
-    #[must_use]
-    pub fn new(kspace: &KSpace) -> Self {
+    ///
+    /// # Errors
+    /// [`MriError::HostMemory`] if there is no memory for a mark in each cell.
+    pub fn new(kspace: &KSpace) -> Result<Self, MriError> {
         let extent = kspace.extent();
         let [slices, rows, columns] = extent.matrix;
         let sides = &[columns, rows, slices][..extent.axes];
@@ -65,7 +68,14 @@ impl Coverage {
             high - low
         });
         let span = span.collect();
-        let mut visited_cells = vec![false; sides.iter().product()];
+        let count = sides
+            .iter()
+            .fold(1_usize, |n, side| n.saturating_mul(*side));
+        let mut visited_cells: Vec<bool> = reserved(count).ok_or(MriError::HostMemory {
+            what: "the comparison with Nyquist's criterion",
+            needed: count,
+        })?;
+        visited_cells.resize(count, false);
         for position in kspace.trajectory().rows() {
             let cell = position.iter().zip(sides).rev().fold(0, |at, (k, n)| {
                 let cell = (k * *n as f64).round() + (n / 2) as f64;
@@ -97,14 +107,14 @@ impl Coverage {
                 visited += usize::from(*has_sample);
             }
         }
-        Self {
+        Ok(Self {
             reach,
             span,
             cells,
             visited,
             undersampling: cells as f64 / visited.max(1) as f64,
             spokes: Spokes::of(kspace, sides),
-        }
+        })
     }
 }
 
@@ -228,10 +238,10 @@ mod tests {
         let side = 16_usize;
         let line =
             |row: usize| (0..side).map(move |c| [c as f64 / 16.0 - 0.5, row as f64 / 16.0 - 0.5]);
-        let all = Coverage::new(&kspace((0..side).flat_map(line).collect(), side, side));
+        let all = Coverage::new(&kspace((0..side).flat_map(line).collect(), side, side)).unwrap();
         assert!((all.undersampling - 1.0).abs() < 1e-12);
         let half = (0..side).step_by(2).flat_map(line).collect();
-        let half = Coverage::new(&kspace(half, side, side));
+        let half = Coverage::new(&kspace(half, side, side)).unwrap();
         assert!((1.7..2.3).contains(&half.undersampling), "{half:?}");
         assert_eq!(half.spokes, None);
     }
@@ -247,7 +257,10 @@ mod tests {
             each
         };
         let positions = angles.iter().enumerate().flat_map(spoke).collect();
-        let found = Coverage::new(&kspace(positions, 128, 64)).spokes.unwrap();
+        let found = Coverage::new(&kspace(positions, 128, 64))
+            .unwrap()
+            .spokes
+            .unwrap();
         found.uneven
     }
 
@@ -329,7 +342,11 @@ mod tests {
             Array2::from_elem((1, count), Complex::new(1.0, 0.0)),
             readouts.collect(),
         );
-        Coverage::new(&volume.unwrap()).spokes.unwrap().uneven
+        Coverage::new(&volume.unwrap())
+            .unwrap()
+            .spokes
+            .unwrap()
+            .uneven
     }
 
     #[test]
@@ -358,22 +375,42 @@ mod tests {
     }
 
     #[test]
+    fn cells_that_memory_cannot_hold_are_an_error() {
+        let extent = Extent {
+            matrix: [1 << 20; 3],
+            axes: 3,
+            field_of_view: None,
+        };
+        let readout = Readout {
+            samples: 0..2,
+            acquisition: 0,
+            interval: 0.0,
+            discarded: 0,
+        };
+        let trajectory = Array2::from(vec![[0.0; 3], [0.1; 3]]);
+        let samples = Array2::from_elem((1, 2), Complex::new(1.0, 0.0));
+        let huge = KSpace::new(extent, trajectory, samples, vec![readout]).unwrap();
+        let refused = matches!(Coverage::new(&huge), Err(MriError::HostMemory { .. }));
+        assert!(refused);
+    }
+
+    #[test]
     fn spokes_are_counted_against_the_circle_at_their_ends() {
-        let enough = Coverage::new(&spokes(101, 128, 64, true));
+        let enough = Coverage::new(&spokes(101, 128, 64, true)).unwrap();
         let found = enough.spokes.unwrap();
         assert_eq!(found.measured, 101.0);
         assert!((found.nyquist - 100.53).abs() < 0.01);
         assert!(enough.undersampling < 1.1, "{}", enough.undersampling);
-        let few = Coverage::new(&spokes(10, 128, 64, true));
+        let few = Coverage::new(&spokes(10, 128, 64, true)).unwrap();
         assert!((4.0..10.1).contains(&few.undersampling), "{few:?}");
         // The same spokes of pixels half as large reach half as far, and need as many.
-        let far = Coverage::new(&spokes(101, 128, 64, true));
+        let far = Coverage::new(&spokes(101, 128, 64, true)).unwrap();
         let mut near = spokes(101, 128, 128, true).trajectory().mapv(|k| k / 2.0);
         let positions = near.rows_mut().into_iter().map(|k| [k[0], k[1]]).collect();
-        let near = Coverage::new(&kspace(positions, 128, 128));
+        let near = Coverage::new(&kspace(positions, 128, 128)).unwrap();
         let nyquist = |of: &Coverage| of.spokes.as_ref().unwrap().nyquist;
         assert!((nyquist(&near) - nyquist(&far)).abs() < 1e-9);
-        let half = Coverage::new(&spokes(10, 64, 64, false));
+        let half = Coverage::new(&spokes(10, 64, 64, false)).unwrap();
         assert_eq!(half.spokes.unwrap().measured, 5.0);
     }
 }

@@ -109,7 +109,7 @@ fn solve_as<'py, T: GpuReal + Element>(
         let arrays = (&field, source.as_ref());
         let mut engine =
             GroupEngine::of_arrays(&group, &problem, arrays, stopping, Plan::default())?;
-        let solved = relaxed(&mut engine, None, (interrupt, observer), |engine| {
+        let solved = relaxed(&mut engine, Vec::new(), (interrupt, observer), |engine| {
             engine.field_into(&mut found)
         })?;
         drop(engine);

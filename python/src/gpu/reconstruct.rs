@@ -127,7 +127,10 @@ fn prepare(
     let kspace = asked.kspace(given.trajectory, ones)?;
     let (grid, recipe) = (grid_of(&kspace), options.recipe());
     let own = given.weights.is_some();
-    let coverage = Coverage::new(&kspace);
+    // The host has no samples and no maps. Before anything is as large as the image:
+    let least = MemorySizes::new(grid, kspace.count(), 1, recipe.operator);
+    (least.estimate(size_of::<f32>())).check_gpu_host(WHAT, host)?;
+    let coverage = Coverage::new(&kspace)?;
     let asked_density = if own { Some(Density::None) } else { named };
     let chosen_density = Density::choose(asked_density, recipe.method, &coverage);
     let density = chosen_density.density;
@@ -139,7 +142,6 @@ fn prepare(
     };
     let free = device.memory()?.0 as u64;
     sizes(given.coils).check_gpu_number(WHAT, device.info().ordinal, free)?;
-    // The host has no samples and no maps.
     sizes(1).check_gpu_host(WHAT, host)?;
     let mut problems = diagnose(&kspace, &coverage);
     problems.extend(chosen_density.problem);

@@ -6,7 +6,7 @@ use ndarray::Array2;
 use num_complex::Complex;
 use pyo3::prelude::*;
 use warpstride::mri::data::{Extent, Given, KSpace, KUnit, Readout};
-use warpstride::mri::io::leave_out;
+use warpstride::mri::io::{ExcludedCoils, leave_out};
 use warpstride::mri::{Density, MapEstimation, Method, OperatorName, Options};
 
 /// Numbers of the samples that are kept, unless all are.
@@ -32,6 +32,8 @@ pub(crate) struct Asked {
     /// The name of an estimation; ignored if maps are given.
     pub(crate) maps: String,
     pub(crate) intensity_correction: bool,
+    /// Numbers of coils that are left out.
+    pub(crate) exclude_coils: Vec<usize>,
     /// Whether double precision is computed with; by default as the samples are.
     pub(crate) double: Option<bool>,
     pub(crate) backend: String,
@@ -198,12 +200,16 @@ impl Asked {
     pub(crate) fn sound_kspace(
         &self,
         trajectory: Array2<f64>,
-        samples: Array2<Complex<f64>>,
+        mut samples: Array2<Complex<f64>>,
     ) -> Result<(KSpace, Kept, Vec<String>), Failure> {
+        let excluded = ExcludedCoils::new(&self.exclude_coils, samples.nrows(), "samples")?;
+        excluded.clear(&mut samples);
         let (mut kept, mut notes) = (None, Vec::new());
         let kspace = self.joined(trajectory, samples, |trajectory, samples, readouts| {
             (kept, notes) = leave_out(trajectory, samples, readouts);
         })?;
+        let (kspace, note) = excluded.remove(kspace);
+        notes.extend(note);
         Ok((kspace, kept, notes))
     }
 

@@ -18,6 +18,7 @@ use std::time::Duration;
 use warpstride::mri::cpu::on_cpu;
 use warpstride::mri::cuda::{kernels, on_cuda_devices, on_emulated_devices};
 use warpstride::mri::data::KSpace;
+use warpstride::mri::io::ExcludedCoils;
 use warpstride::mri::io::ismrmrd::KSpaceFile;
 use warpstride::mri::nufft::SpreadingKernel;
 use warpstride::mri::{
@@ -237,23 +238,44 @@ fn prepare(
         Given::File(file) => {
             notes.extend(file.notes.iter().cloned());
             slice = file.slice;
-            Checked::File(file)
+            match &asked.exclude_coils[..] {
+                [] => Checked::File(file),
+                coils => {
+                    // Their numbers are those of the file, which may have had others left out.
+                    let numbers = file.kspace.coil_numbers();
+                    let left = |coil: &usize| numbers.iter().position(|number| number == coil);
+                    let coils = coils.iter().map(|coil| {
+                        left(coil).ok_or_else(|| {
+                            Failure::Data(format!(
+                                "exclude_coils: expected numbers among {numbers:?}, found {coil}"
+                            ))
+                        })
+                    });
+                    let coils = coils.collect::<Result<Vec<_>, Failure>>()?;
+                    let excluded = ExcludedCoils::new(&coils, numbers.len(), "samples")?;
+                    let (kspace, note) = excluded.remove(file.kspace.clone());
+                    notes.extend(note);
+                    Checked::Own(Box::new(kspace))
+                }
+            }
         }
     };
     let (grid, recipe) = (grid_of(&kspace), options.recipe());
-    let coverage = Coverage::new(&kspace);
-    let asked_density = given.weights.as_ref().map(|_| Density::None).or(named);
-    let chosen_density = Density::choose(asked_density, recipe.method, &coverage);
-    let density = chosen_density.density;
     let sizes = MemorySizes::new(grid, kspace.count(), kspace.coils(), recipe.operator);
-    let sizes = sizes.with_pipe(density == Density::Pipe);
     let bytes = if double { 8 } else { 4 };
     let cpu_only = double.then_some("the GPU back end computes in f32 only");
     let with_maps = given.maps.is_some() || asked.estimation()?.is_some();
+    let backend = shared.backend(|| open(&request, cpu_only, kernels))?;
+    // Before anything is as large as the image.
+    let backend = backend.checked(|kind| sizes.check(kind, with_maps, bytes, host))?;
+    let coverage = Coverage::new(&kspace)?;
+    let asked_density = given.weights.as_ref().map(|_| Density::None).or(named);
+    let chosen_density = Density::choose(asked_density, recipe.method, &coverage);
+    let density = chosen_density.density;
+    let sizes = sizes.with_pipe(density == Density::Pipe);
     let fits = |kind: &DevicesKind| -> Result<(), Failure> {
         Ok(sizes.check(kind, with_maps, bytes, host)?)
     };
-    let backend = shared.backend(|| open(&request, cpu_only, kernels))?;
     let backend = backend.checked(fits)?;
     let mut problems = diagnose(&kspace, &coverage);
     problems.extend(chosen_density.problem);

@@ -87,6 +87,13 @@ impl BackendOptions {
 /// Curve or pixels, 1/Å.
 fn points(q: Vec<f64>, qy: Option<Vec<f64>>) -> Result<Points, Failure> {
     let Some(qy) = qy else {
+        let is_bad = |q: &f64| !(q.is_finite() && *q >= 0.0);
+        if let Some(at) = q.iter().position(is_bad) {
+            return Err(Failure::Data(format!(
+                "q of point {at} (from 0): expected a positive number, found {}",
+                q[at]
+            )));
+        }
         // At 0 a model has a value, or diverges.
         points::listed(q.iter().map(|q| if *q == 0.0 { 1.0 } else { *q }).collect())?;
         return Ok(Points::Curve(q));
@@ -104,10 +111,8 @@ fn points(q: Vec<f64>, qy: Option<Vec<f64>>) -> Result<Points, Failure> {
         .position(|(x, y)| !(x.is_finite() && y.is_finite()))
     {
         return Err(Failure::Data(format!(
-            "qx and qy of point {}: expected finite numbers, found {} and {}",
-            at + 1,
-            q[at],
-            qy[at]
+            "qx and qy of point {at} (from 0): expected finite numbers, found {} and {}",
+            q[at], qy[at]
         )));
     }
     Ok(Points::Pixels { qx: q, qy })

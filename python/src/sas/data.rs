@@ -8,6 +8,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use warpstride::sas::data::{Curve, Scattering, ScatteringImage, Smearing};
+use warpstride::sas::fit::Selection;
 use warpstride::sas::io::{Kind, QUnit, ReadOptions};
 
 type Column<'py> = PyReadonlyArray1<'py, f64>;
@@ -36,7 +37,92 @@ pub(super) enum Data<'py> {
     Arrays(Arrays<'py>),
 }
 
-pub(super) fn scattering(data: Data<'_>) -> Result<Scattering, Failure> {
+/// One point in so many may be invalid; of more, the data are refused.
+const POINTS_PER_INVALID: usize = 3;
+
+/// What makes the values of a column invalid, and what is expected.
+type Condition<'a> = (&'static str, &'a [f64], fn(f64) -> bool, &'static str);
+
+/// The data without points that have invalid values, as readers of files leave them out, and
+/// with a note on these; `weighted`: σ counts.
+fn sound(data: Scattering, weighted: bool) -> Result<Scattering, Failure> {
+    let mut columns: Vec<Condition<'_>> = Vec::new();
+    let mut add = |what, values, is_valid, expected| {
+        columns.push((what, values, is_valid, expected));
+    };
+    let finite: fn(f64) -> bool = f64::is_finite;
+    let width: fn(f64) -> bool = |width| width.is_finite() && width >= 0.0;
+    let (intensity, sigma) = match &data {
+        Scattering::Curve(of) => {
+            let positive = |q: f64| q.is_finite() && q > 0.0;
+            add("q", &of.q[..], positive, "a positive number");
+            let (first, second) = match &of.smearing {
+                None => (None, None),
+                Some(Smearing::Pinhole(dq)) => (Some(dq), None),
+                Some(Smearing::Slit { length, width }) => (Some(length), Some(width)),
+            };
+            for of in [first, second].into_iter().flatten() {
+                add("the resolution", of, width, "a number of 0 or more");
+            }
+            (&of.intensity, &of.sigma)
+        }
+        Scattering::Image(of) => {
+            add("qx", &of.qx[..], finite, "a finite number");
+            add("qy", &of.qy, finite, "a finite number");
+            for of in of.resolution.iter().flat_map(|(of, other)| [of, other]) {
+                add("the resolution", of, width, "a number of 0 or more");
+            }
+            (&of.intensity, &of.sigma)
+        }
+    };
+    add("the intensity", intensity, finite, "a finite number");
+    if let Some(sigma) = sigma.as_ref().filter(|_| weighted) {
+        let positive = |sigma: f64| sigma.is_finite() && sigma > 0.0;
+        let expected = "a standard deviation above 0";
+        add("sigma", sigma, positive, expected);
+    }
+    let total = intensity.len();
+    let fault = |at: usize| {
+        columns
+            .iter()
+            .find(|(_, of, is_valid, _)| !is_valid(of[at]))
+    };
+    let invalid: Vec<usize> = (0..total).filter(|at| fault(*at).is_some()).collect();
+    let first = invalid.first().and_then(|at| Some((*at, fault(*at)?)));
+    let Some((at, (what, values, _, expected))) = first else {
+        return Ok(data);
+    };
+    let (found, count) = (values[at], invalid.len());
+    if count * POINTS_PER_INVALID > total {
+        let remedy = match *what {
+            "sigma" => ", or give no standard deviations",
+            _ => "",
+        };
+        return Err(Failure::Data(format!(
+            "the data: {what} of point {at} (from 0): expected {expected}, found {found}; {count} of {total} points are invalid: leave them out{remedy}"
+        )));
+    }
+    let note = format!(
+        "{count} of {total} points left out: {what} of point {at} (from 0) is {found}, expected {expected}"
+    );
+    let mut mask = vec![true; total];
+    for at in invalid {
+        mask[at] = false;
+    }
+    let selection = Selection {
+        mask: Some(mask),
+        ..Selection::default()
+    };
+    let mut data = selection.of(&data)?;
+    // The selection's own note has the number alone.
+    match &mut data {
+        Scattering::Curve(of) => of.notes = vec![note],
+        Scattering::Image(of) => of.notes = vec![note],
+    }
+    Ok(data)
+}
+
+pub(super) fn scattering(data: Data<'_>, weighted: bool) -> Result<Scattering, Failure> {
     let of = match data {
         Data::File(path) => {
             let options = ReadOptions::default();
@@ -60,7 +146,7 @@ pub(super) fn scattering(data: Data<'_>) -> Result<Scattering, Failure> {
         )));
     }
     let (title, notes) = ("the data".to_owned(), Vec::new());
-    Ok(match of.qy.map(values) {
+    let data = match of.qy.map(values) {
         None => Scattering::Curve(Curve {
             smearing: match slit {
                 Some((length, width)) => Some(Smearing::Slit { length, width }),
@@ -84,7 +170,8 @@ pub(super) fn scattering(data: Data<'_>) -> Result<Scattering, Failure> {
             title,
             notes,
         }),
-    })
+    };
+    sound(data, weighted)
 }
 
 type Array<'py> = Bound<'py, PyArray1<f64>>;

@@ -25,6 +25,8 @@ pub(super) struct Search {
     generations: usize,
     seed: u64,
     q_range: Option<(f64, f64)>,
+    /// Whether points with I ≤ 0 are left out.
+    positive: bool,
     weights: String,
     resolution: bool,
 }
@@ -87,6 +89,7 @@ struct Common<'a> {
     distributions: Vec<DistributionRow>,
     place: &'a BackendOptions,
     q_range: Option<(f64, f64)>,
+    positive: bool,
     weights: Weighting,
     /// Whether the resolution of the data counts.
     resolution: bool,
@@ -103,9 +106,10 @@ fn data_set(
 ) -> Result<(DataSet, Vec<String>), Failure> {
     let selection = Selection {
         q: of.q_range,
-        ..Selection::default()
+        positive: of.positive,
+        mask: None,
     };
-    let data = selection.of(&scattering(data)?)?;
+    let data = selection.of(&scattering(data, of.weights == Weighting::Data)?)?;
     let measured = Measured::new(&data, of.weights)?;
     let q = match &data {
         Scattering::Curve(curve) => (curve.q.clone(), None),
@@ -157,6 +161,7 @@ pub(super) fn sas_fit<'py>(
         distributions,
         place: &place,
         q_range: search.q_range,
+        positive: search.positive,
         weights,
         resolution: search.resolution,
         free: free.collect(),

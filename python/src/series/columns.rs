@@ -9,13 +9,13 @@ use arrow_array::types::{
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
-use arrow_schema::{DataType, Schema, TimeUnit};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use arrow_select::take::take;
 use std::collections::HashMap;
 use std::sync::Arc;
 use warpstride::series::io::{
-    Rounded, Sentinels, UnusedDates, is_among, is_date, iso, january_of_1970, may_be_label,
-    time_label,
+    Rounded, Sentinels, TimeUnit as Unit, UnusedDates, is_among, is_date, is_hours, is_usual_time,
+    is_usual_value, iso, january_of_1970, may_be_label, moment, time_label,
 };
 use warpstride::series::{AxisError, Batch, BucketAxis};
 
@@ -24,8 +24,8 @@ const DAY: i64 = 86_400_000_000_000;
 /// The columns that were asked for; the others follow from their types.
 pub(super) struct ColumnNames<'a> {
     pub(super) time: Option<&'a str>,
-    /// Nanoseconds in the unit of times that are integers; `None`: they are timestamps.
-    pub(super) unit: Option<i64>,
+    /// The unit of times that are numbers; `None`: they are timestamps.
+    pub(super) unit: Option<Unit>,
     pub(super) value: Option<&'a str>,
     pub(super) by: Option<&'a [String]>,
 }
@@ -33,7 +33,7 @@ pub(super) struct ColumnNames<'a> {
 /// Points as they come, with the numbers of their series.
 pub(super) struct Points {
     time: usize,
-    unit: Option<i64>,
+    unit: Option<Unit>,
     value: usize,
     by: Vec<usize>,
     column: TimeColumn,
@@ -46,6 +46,10 @@ pub(super) struct Points {
     /// Values that stand for missing ones.
     missing: Vec<f64>,
     rows: usize,
+    /// Cells without a value.
+    nulls: usize,
+    /// Columns with the times of day or the hours of dates, by their names.
+    of_day: Vec<String>,
     /// Integers that double precision rounds.
     rounded: Rounded,
     /// Columns that nothing is read from.
@@ -89,6 +93,18 @@ fn is_text(kind: &DataType) -> bool {
         DataType::Dictionary(_, values) => is_text(values),
         _ => false,
     }
+}
+
+/// Whether times in a stated unit may have this type.
+fn is_count(kind: &DataType) -> bool {
+    plain(kind).is_integer() || *plain(kind) == DataType::Float64
+}
+
+/// Whether the cells of this column are times of day or hours.
+fn is_of_day(field: &Field) -> bool {
+    let kind = plain(field.data_type());
+    matches!(kind, DataType::Time32(_) | DataType::Time64(_))
+        || kind.is_integer() && is_hours(field.name())
 }
 
 /// Whether labels of this type are formatted as texts.
@@ -146,17 +162,27 @@ impl Points {
     ) -> Result<Self, Failure> {
         let unit = names.unit;
         let expected = match unit {
-            None => "timestamps (Timestamp or Date; integers need time_format)",
-            Some(_) => "integers, as time_format says",
+            None => "timestamps (Timestamp or Date; integers and float64 need time_format)",
+            Some(_) => "integers or float64, as time_format says",
         };
-        let time = chosen(
-            schema,
-            (names.time, "time", expected),
-            |_, kind| match unit {
-                None => is_date(kind),
-                Some(_) => plain(kind).is_integer(),
-            },
-        )?;
+        // Numbers that have a role are no times, and a usual name tells times from other numbers.
+        let has_role = |name: &String| {
+            names.value == Some(name) || names.by.is_some_and(|by| by.contains(name))
+        };
+        let is_other = |field: &Field| has_role(field.name()) || is_usual_value(field.name());
+        let usual = || {
+            let mut named = (schema.fields().iter())
+                .filter(|of| is_count(of.data_type()) && !has_role(of.name()))
+                .filter(|of| is_usual_time(of.name()));
+            let first = named.next()?;
+            named.next().is_none().then(|| first.name().as_str())
+        };
+        let named = names.time.or_else(|| unit.and_then(|_| usual()));
+        let role = (named, "time", expected);
+        let time = chosen(schema, role, |at, kind| match unit {
+            None => is_date(kind),
+            Some(_) => is_count(kind) && (named.is_some() || !is_other(schema.field(at))),
+        })?;
         let by = match names.by {
             Some(by) => by
                 .iter()
@@ -207,6 +233,10 @@ impl Points {
             DataType::Timestamp(_, zone) => zone.clone(),
             _ => None,
         };
+        let of_day = schema.fields().iter().enumerate().filter(|(at, field)| {
+            *at != time && *at != value && !by.contains(at) && is_of_day(field)
+        });
+        let of_day = of_day.map(|(_, field)| field.name().clone()).collect();
         let columns = by.iter().map(|at| schema.field(*at));
         Ok(Self {
             time,
@@ -227,6 +257,8 @@ impl Points {
             values: Vec::new(),
             missing: missing.to_vec(),
             rows: 0,
+            nulls: 0,
+            of_day,
             rounded: Rounded::default(),
             unused,
             date_columns,
@@ -291,6 +323,7 @@ impl Points {
             }
         }
         self.rows += rows;
+        self.nulls += values.null_count();
         Ok(())
     }
 
@@ -333,6 +366,18 @@ impl Points {
         )))
     }
 
+    /// Fails if the times are dates alone, beside a column of times of day or hours.
+    pub(super) fn check_of_day(&self) -> Result<(), Failure> {
+        let is_dates = !self.times.is_empty() && self.times.iter().all(|time| time % DAY == 0);
+        let Some(other) = self.of_day.first().filter(|_| is_dates) else {
+            return Ok(());
+        };
+        let dates = &self.column.name;
+        Err(Failure::Data(format!(
+            "time: expected whole times, found dates in {dates} and times of day in {other}; combine the columns to one of timestamps, or drop {other} from the table"
+        )))
+    }
+
     /// Doubts about the table, one sentence each.
     pub(super) fn notes(&self) -> Vec<String> {
         let unused = (!self.unused.is_empty()).then(|| {
@@ -346,8 +391,16 @@ impl Points {
             .filter(|_| self.unit.is_none())
             .and_then(january_of_1970);
         let early = early.map(|why| format!("{}: {why}", self.column.name));
+        let nulls = match self.nulls {
+            0 => None,
+            1 => Some("1 cell without a value (null) is no point".to_owned()),
+            count => Some(format!(
+                "{count} cells without a value (null) are no points"
+            )),
+        };
         unused
             .into_iter()
+            .chain(nulls)
             .chain(self.rounded.note())
             .chain(early)
             .chain(Sentinels::of(&self.values).notes(|number| format!("missing_values=[{number}]")))
@@ -423,8 +476,8 @@ fn mismatch() -> Failure {
 }
 
 /// Times in nanoseconds since 1970, 0 for none; or the row of a time that is out of range.
-/// `of_integers` are the nanoseconds in the unit of integers.
-fn nanoseconds(array: &ArrayRef, of_integers: Option<i64>) -> Result<Vec<i64>, usize> {
+/// `of_numbers` is the unit of numbers.
+fn nanoseconds(array: &ArrayRef, of_numbers: Option<Unit>) -> Result<Vec<i64>, usize> {
     fn scaled<T: ArrowPrimitiveType>(array: &ArrayRef, unit: i64) -> Result<Vec<i64>, usize>
     where
         T::Native: TryInto<i64>,
@@ -439,7 +492,13 @@ fn nanoseconds(array: &ArrayRef, of_integers: Option<i64>) -> Result<Vec<i64>, u
         };
         array.iter().enumerate().map(one).collect()
     }
-    if let Some(unit) = of_integers {
+    if let Some(of_numbers) = of_numbers {
+        let unit = match of_numbers {
+            Unit::Auto | Unit::Seconds => 1_000_000_000,
+            Unit::Milliseconds => 1_000_000,
+            Unit::Microseconds => 1000,
+            Unit::Nanoseconds => 1,
+        };
         return match array.data_type() {
             DataType::Int8 => scaled::<Int8Type>(array, unit),
             DataType::Int16 => scaled::<Int16Type>(array, unit),
@@ -449,6 +508,18 @@ fn nanoseconds(array: &ArrayRef, of_integers: Option<i64>) -> Result<Vec<i64>, u
             DataType::UInt16 => scaled::<UInt16Type>(array, unit),
             DataType::UInt32 => scaled::<UInt32Type>(array, unit),
             DataType::UInt64 => scaled::<UInt64Type>(array, unit),
+            // As the command reads the shortest decimals.
+            DataType::Float64 => {
+                let one = |(row, value): (usize, Option<f64>)| match value {
+                    None => Ok(0),
+                    Some(value) => moment(&value.to_string(), of_numbers)
+                        .ok()
+                        .filter(|time| *time >= 0)
+                        .ok_or(row),
+                };
+                let cells = array.as_primitive::<Float64Type>().iter();
+                cells.enumerate().map(one).collect()
+            }
             _ => Err(0),
         };
     }

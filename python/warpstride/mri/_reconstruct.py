@@ -15,7 +15,7 @@ from .._arrays import any_array, complexes, filled, floats, of_shape, real
 from .._gpu import device_of, on_host
 from .._progress import EVERY, Progress
 from .._types import Backend, Devices, Precision
-from ._kspace import KSpace
+from ._kspace import KSpace, _coils
 from ._on_gpu import OnGpu, check_maps
 from ._result import Iteration, Result
 
@@ -38,6 +38,7 @@ def reconstruct(
     k_unit: Optional[str] = None,
     density: Union[None, Literal["none", "ramp", "pipe"], Any] = None,
     intensity_correction: bool = False,
+    exclude_coils: Union[int, Sequence[int]] = (),
     off_resonance: Optional[npt.ArrayLike] = None,
     times: Optional[npt.ArrayLike] = None,
     field: Optional[tuple[npt.ArrayLike, npt.ArrayLike]] = None,
@@ -90,6 +91,9 @@ def reconstruct(
         if it is right, and the others none. Weights on a GPU are copied to the host.
     intensity_correction : bool
         Whether the image has the intensities that one coil of uniform sensitivity would see.
+    exclude_coils : int or sequence of int
+        Coils to leave out, numbered from 0 as in `samples` or their file; none of samples on a GPU. Maps that are given have
+        all coils, or those that are left.
     off_resonance : array_like, optional
         Deviation of the field (\\*matrix), Hz; with the exact operator, ``direct``. The phase of a sample is
         exp(−2πi f t).
@@ -150,6 +154,7 @@ def reconstruct(
         k_unit=k_unit,
         density=density,
         intensity_correction=intensity_correction,
+        exclude_coils=exclude_coils,
         off_resonance=off_resonance,
         times=times,
         field=field,
@@ -190,6 +195,7 @@ def reconstruct_all(
     k_unit: Optional[str] = None,
     density: Union[None, Literal["none", "ramp", "pipe"], Any] = None,
     intensity_correction: bool = False,
+    exclude_coils: Union[int, Sequence[int]] = (),
     off_resonance: Optional[npt.ArrayLike] = None,
     times: Optional[npt.ArrayLike] = None,
     field: Optional[tuple[npt.ArrayLike, npt.ArrayLike]] = None,
@@ -214,7 +220,9 @@ def reconstruct_all(
     maps_once : bool
         Whether the coil maps that are estimated are those of the first image of each slice, as with the command's ``--coil-maps-once``;
         by default each image has its own.
-    method, maps, operator, iterations, lamda, min_residual, tolerance, k_unit, density, intensity_correction, off_resonance, times, field
+    method, maps, operator, iterations, lamda, min_residual, tolerance, k_unit, density, intensity_correction
+        As for `reconstruct`, the same for all images.
+    exclude_coils, off_resonance, times, field
         As for `reconstruct`, the same for all images.
     precision, backend, devices
         As for `reconstruct`.
@@ -272,6 +280,7 @@ def reconstruct_all(
                     k_unit=k_unit,
                     density=density,
                     intensity_correction=intensity_correction,
+                    exclude_coils=exclude_coils,
                     off_resonance=off_resonance,
                     times=times,
                     field=field,
@@ -375,6 +384,7 @@ def _given(
     k_unit: Any,
     density: Any,
     intensity_correction: bool,
+    exclude_coils: Any,
     off_resonance: Any,
     times: Any,
     field: Any,
@@ -424,6 +434,11 @@ def _given(
             raise _warpstride.DataError("precision: expected f32, which reconstructions of samples on a GPU have, found f64")
         if off_resonance is not None or field is not None:
             raise _warpstride.DataError("off_resonance and field: expected samples in a NumPy array, found samples on a GPU")
+    excluded = _coils(exclude_coils)
+    if gpu is not None and excluded:
+        raise _warpstride.DataError(
+            "exclude_coils: expected samples in a NumPy array, found samples on a GPU; leave the coils out of them"
+        )
     if times is not None and off_resonance is None:
         raise _warpstride.DataError("times: expected off_resonance beside them, found none")
     if isinstance(samples, KSpace) and times is None:
@@ -446,6 +461,7 @@ def _given(
         "density": density_name,
         "maps": named or "given",
         "intensity_correction": truth("intensity_correction", intensity_correction),
+        "exclude_coils": excluded,
         "double": None if precision is None else precision == "f64",
         "backend": text("backend", backend),
         "devices": device_numbers(devices),

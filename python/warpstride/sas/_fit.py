@@ -138,6 +138,8 @@ class FitResult:
         Parameters that follow from others.
     problems : list of str
         Doubtful properties of the data and of the fit, as the command warns of them; of several sets with their number.
+    notes : list of str
+        What was decided about the data, such as points that were left out.
     summary : dict
         What ``warpstride sas fit --summary`` writes, without what belongs to the command or is in `sets` and the model: ``command``,
         ``curves``, ``resolution`` and ``polydispersity``.
@@ -162,6 +164,7 @@ class FitResult:
     sets: list[FittedData]
     tied: dict[str, float]
     problems: list[str]
+    notes: list[str]
     summary: dict[str, Any]
 
     def __repr__(self) -> str:
@@ -174,7 +177,7 @@ class FitResult:
             units = f" {one.units}" if one.units else ""
             lines.append(f"  {name:{width}}  {one.value:.8g}{spread}{units}  ({one.low:g} to {one.high:g}{bound})")
         lines += [f"  {name:{width}}  {value:.8g}  (tied)" for name, value in self.tied.items()]
-        lines += [f"  {sentence}" for sentence in self.problems]
+        lines += [f"  {sentence}" for sentence in (*self.problems, *self.notes)]
         return "\n".join(lines)
 
     @property
@@ -249,6 +252,7 @@ def fit(
     generations: int = 300,
     seed: int = 1,
     q_range: Optional[tuple[float, float]] = None,
+    positive: bool = False,
     weights: Literal["data", "root", "relative", "unit"] = "data",
     resolution: bool = True,
     callback: Optional[Callable[[Round], Optional[bool]]] = None,
@@ -264,6 +268,7 @@ def fit(
     data : path, Data or tuple
         A file that ``warpstride sas`` reads, or what `read` has read; or (q, intensity), (q, intensity, σ) or (q, intensity, σ, σ of q), with
         q an array or a tuple (qx, qy), and the others of its shape. A list of these is several sets, which are fitted together.
+        A few points of arrays with NaN, q ≤ 0 or σ ≤ 0 are left out, as those of files are, and a note says so.
     free : mapping of str to (low, high), or sequence of str
         The parameters to fit with their bounds; ``None`` for the limits of the parameter. ``p_pd`` is the width of the
         distribution of p. Of several sets, each has its own value, ``"radius.1"``, ``"radius.2"``, …, unless it is
@@ -290,6 +295,8 @@ def fit(
         Seed of the starts and of the population.
     q_range : tuple of two float, optional
         Least and greatest \\|q\\| that is fitted, 1/Å.
+    positive : bool
+        Whether points are left out whose intensity is not above 0.
     weights : {"data", "root", "relative", "unit"}
         Standard deviations: those of the data (√|I| if there are none), √|I|, |I| or 1.
     resolution : bool
@@ -381,6 +388,7 @@ def fit(
         "generations": whole("generations", generations, 1),
         "seed": whole("seed", seed),
         "q_range": None if q_range is None else _limits("q_range", q_range),
+        "positive": truth("positive", positive),
         "weights": text("weights", weights),
         "resolution": truth("resolution", resolution, _WITH_THE_DATA),
     }
@@ -408,6 +416,8 @@ def fit(
             EVERY if callback is None else 0.0,
         )
     summary = json.loads(document)
+    for name in ("problems", "notes"):
+        summary[name] = [_warpstride.in_python(sentence) for sentence in summary.get(name, ())]
     nan = float("nan")
     covariance = [[nan if cell is None else cell for cell in row] for row in summary["covariance"]]
     return FitResult(
@@ -430,7 +440,8 @@ def fit(
         covariance=np.array(covariance, dtype=np.float64),
         sets=[FittedData(*of_set) for of_set in columns],
         tied={one["name"]: one["value"] for one in summary.get("tied", ())},
-        problems=[_warpstride.in_python(one) for one in summary["problems"]],
+        problems=list(summary["problems"]),
+        notes=list(summary["notes"]),
         summary=summary,
     )
 

@@ -150,25 +150,10 @@ impl Relaxation {
         };
         let backend = self.request.open(&sizes)?;
         let problem: Problem<T> = grid.problem(&self.inputs)?;
-        let all_zero = self.inputs.boundary.periodic_columns()
-            && problem.start().is_none()
-            && problem.source().is_none();
         let devices = device_count(&backend);
         let chosen = (self.request).engine(backend, &problem, self.stopping, &sizes)?;
         let mut notes: Vec<String> = chosen.note.into_iter().chain(precision_note).collect();
-        notes.extend(problem.unbalanced_source().map(|sum| {
-            format!(
-                "there is no solution: with periodic rows and columns a source must sum to 0, found {}; the norm does not fall to 0",
-                significant(sum, 4)
-            )
-        }));
-        if all_zero {
-            notes.push(
-                "the field is 0 and stays 0: with periodic columns, give a start field (--restart) or a \
-                 source (--source)"
-                    .to_owned(),
-            );
-        }
+        notes.extend(problem.notes());
         notes.iter().for_each(|sentence| self.note(sentence));
         let setup_seconds = begun.elapsed().as_secs_f64();
 

@@ -134,7 +134,7 @@ impl FileInfo {
                 .iter()
                 .map(|v| v.norm())
                 .fold(0.0, f64::max),
-            coverage: Coverage::new(kspace),
+            coverage: Coverage::new(kspace)?,
             memory: operators
                 .map(|operator| {
                     let sizes =

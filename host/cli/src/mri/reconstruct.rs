@@ -258,7 +258,7 @@ impl Reconstruct {
             None => None,
         };
 
-        let coverage = Coverage::new(&kspace);
+        let coverage = Coverage::new(&kspace)?;
         let prepared =
             (self.options).prepare(&kspace, &coverage, &name, read.slice, memory, shared)?;
         let division = division(&backend, &prepared.problem);

@@ -82,7 +82,7 @@ impl Simulate {
         } else {
             format!("{rows} x {columns}")
         };
-        let coverage = Coverage::new(&made.kspace);
+        let coverage = Coverage::new(&made.kspace)?;
         say(&facts(&[
             ("samples", self.out.display().to_string()),
             ("matrix", matrix),

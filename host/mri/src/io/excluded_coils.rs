@@ -7,7 +7,7 @@ use warpstride_files::IoError;
 
 /// The coils of a file that are left out, sorted.
 #[derive(Debug)]
-pub(super) struct ExcludedCoils {
+pub struct ExcludedCoils {
     coils: Vec<usize>,
     /// Number of coils in the file.
     count: usize,
@@ -15,7 +15,10 @@ pub(super) struct ExcludedCoils {
 
 impl ExcludedCoils {
     /// Checks the numbers `coils`, from 0, for the `count` coils of `file`.
-    pub(super) fn new(coils: &[usize], count: usize, file: &str) -> Result<Self, IoError> {
+    ///
+    /// # Errors
+    /// [`IoError::Value`] for a coil that is not there, and if none is left.
+    pub fn new(coils: &[usize], count: usize, file: &str) -> Result<Self, IoError> {
         let excluded: Vec<usize> = (0..count).filter(|coil| coils.contains(coil)).collect();
         let is_absent = coils.iter().any(|coil| *coil >= count);
         if !coils.is_empty() && (is_absent || excluded.len() == count) {
@@ -45,16 +48,18 @@ impl ExcludedCoils {
     }
 
     /// Sets the samples (coil, sample) of these coils to 0, so that none of their values counts.
-    pub(super) fn clear(&self, samples: &mut Array2<Complex<f64>>) {
+    pub fn clear(&self, samples: &mut Array2<Complex<f64>>) {
         for coil in &self.coils {
             samples.row_mut(*coil).fill(Complex::default());
         }
     }
 
     /// Removes these coils, and returns a note that names them.
-    pub(super) fn remove(&self, kspace: KSpace) -> (KSpace, Option<String>) {
+    #[must_use]
+    pub fn remove(&self, kspace: KSpace) -> (KSpace, Option<String>) {
         let count = self.count;
-        let note = match &self.coils[..] {
+        let numbers = self.coils.iter().map(|coil| kspace.coil_numbers()[*coil]);
+        let note = match &numbers.collect::<Vec<_>>()[..] {
             [] => return (kspace, None),
             [coil] => format!("coil {coil} of {count} is excluded"),
             several => format!("coils {} of {count} are excluded", list(several)),

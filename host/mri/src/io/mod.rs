@@ -7,4 +7,5 @@ pub mod images;
 pub mod ismrmrd;
 mod left_out;
 
+pub use excluded_coils::ExcludedCoils;
 pub use faulty_readouts::leave_out;

@@ -69,7 +69,7 @@ pub(super) struct Hours {
 impl Hours {
     /// The column with hours among `names` beside the column `date`.
     pub(super) fn among<'n>(date: &str, mut names: impl Iterator<Item = &'n str>) -> Option<Self> {
-        let hours = names.find(|name| HOURS.contains(&name.trim().to_lowercase().as_str()))?;
+        let hours = names.find(|name| is_hours(name))?;
         Some(Self {
             date: date.to_owned(),
             hours: hours.to_owned(),
@@ -313,6 +313,24 @@ pub(super) fn by_name(
         series,
         unused,
     })
+}
+
+/// Whether a column of times often has this name, perhaps with a unit.
+#[must_use]
+pub fn is_usual_time(name: &str) -> bool {
+    usual_time(&[name.trim().to_lowercase()], |_| false).is_some()
+}
+
+/// Whether a column of values often has this name.
+#[must_use]
+pub fn is_usual_value(name: &str) -> bool {
+    VALUES.contains(&name.trim().to_lowercase().as_str())
+}
+
+/// Whether this is the name of a column with the hours of dates.
+#[must_use]
+pub fn is_hours(name: &str) -> bool {
+    HOURS.contains(&name.trim().to_lowercase().as_str())
 }
 
 /// The timestamp column among `plain` names, in lower case, by its name.

@@ -51,6 +51,7 @@ mod zone_columns;
 pub use arrow::{is_date, may_be_label};
 pub use block::Block;
 pub use collect::{Collected, read_all, read_all_within};
+pub use columns::{is_hours, is_usual_time, is_usual_value};
 pub use date_pattern::DatePattern;
 pub use label_columns::LabelColumns;
 pub use names::Names;
