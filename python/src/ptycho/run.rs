@@ -251,7 +251,7 @@ impl PtychoRun {
             }
             Running::new(input, &request, begin)
         });
-        // Trials that nobody waits for end.
+        // Trials whose caller no longer waits end.
         let worker = worker.inspect_err(|_| interrupt.request())?;
         let (setup, notes, problems) = worker.call(py, |running, _| {
             let setup = running.group.first().engine().setup().to_string();
