@@ -379,6 +379,23 @@ fn pixels_that_never_count_can_be_kept_and_are_found_before_binning() {
     assert!(info(&["--transform-frames", "transpose"]).contains(note));
 }
 
+/// Opposite to it the light is as dim, at the zero of a wave, but it counts.
+#[test]
+fn a_row_that_never_counts_is_masked_although_the_opposite_one_is_dim() {
+    let folder = scan();
+    let of = ["--frame", "64", "--positions", "80", "--photons", "1e6"];
+    folder.simulate("scan.cxi", &of);
+    for row in [18, 44] {
+        written(&folder, "row.cxi", |frames, _| {
+            frames.slice_mut(s![.., row, ..]).fill(0.0)
+        });
+        let info = folder.run(&["ptycho", "info", "row.cxi"]);
+        info.well();
+        let note = format!("64 pixels never count (row {row}), unlike those around: masked");
+        assert!(info.out.contains(&note), "{info:?}");
+    }
+}
+
 #[test]
 fn hot_pixels_side_by_side_are_named_and_can_be_masked() {
     let folder = scan();

@@ -12,6 +12,9 @@ const NARROW: usize = 3;
 const OPPOSITE: f64 = 1.5;
 /// Part of the light beside it that a row has at a zero of a wave.
 const DIM: f64 = 0.2;
+/// Fewest counts of the rows beside one without any that are more than chance leaves at a zero of a
+/// wave, which has about a hundredth of them in a pixel.
+const MANY: f64 = 1000.0;
 /// Light that rises towards dark rows does so by this factor and so many standard deviations.
 const RISES: (f64, f64) = (1.1, 3.0);
 
@@ -95,10 +98,15 @@ fn judged(
             row != gap.start && sums[row] < DIM * most
         };
         let opposite = 2.0 * middle - gap.start as f64;
-        let twin = (0..sums.len())
+        let twins = (0..sums.len())
             .filter(|row| (*row as f64 - opposite).abs() <= OPPOSITE)
-            .any(dim);
-        return Some(!(twin && inner));
+            .filter(|row| dim(*row));
+        let twins: Vec<f64> = twins.map(|row| sums[row]).collect();
+        // A zero of a wave has some counts where it lies between so many.
+        let beside = sums[gap.start - 1].min(sums[gap.end]);
+        let never = sums[gap.start] == 0.0 && beside >= MANY;
+        let is_dead = never && twins.iter().all(|sum| *sum > 0.0);
+        return Some(twins.is_empty() || !inner || is_dead);
     }
     let Some(twin) = twin else {
         return Some(true);
