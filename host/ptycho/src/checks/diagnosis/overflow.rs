@@ -18,6 +18,9 @@ const PHOTONS: f64 = 256.0;
 /// illumination encloses it, it has hardly any.
 const AROUND: [(f32, f32); 2] = [(0.35, 0.1), (0.25, 0.05)];
 const INSIDE: f32 = 0.005;
+/// Part of the range that the brightest pixel around a hole has, as where counts pass it; a dark
+/// place in a bright pattern need not have one.
+const PASSED: f32 = 0.75;
 /// Most pixels of a hole, and fewest frames with holes.
 const LARGEST: usize = 100;
 const FEWEST: usize = 3;
@@ -43,7 +46,8 @@ pub(super) fn wrapped(scan: &Scan) -> Result<Option<String>, ScratchError> {
         let of_each = each.into_par_iter().map(|(counts, frame)| {
             let valid = scan.mask().of_frame(frame);
             AROUND.map(|(around, most)| {
-                holes(counts, valid, [around, most, INSIDE].map(|v| v * range))
+                let limits = [around, most, INSIDE, PASSED].map(|part| part * range);
+                holes(counts, valid, limits)
             })
         });
         for numbers in of_each.collect::<Vec<_>>() {
@@ -74,11 +78,11 @@ pub(super) fn wrapped(scan: &Scan) -> Result<Option<String>, ScratchError> {
 }
 
 /// The number of pixels with less than `most` counts that have pixels with `around` or more all
-/// around.
+/// around, one of them with `passed` or more.
 fn holes(
     counts: ArrayView2<'_, f32>,
     valid: ArrayView2<'_, bool>,
-    [around, most, least]: [f32; 3],
+    [around, most, least, passed]: [f32; 4],
 ) -> usize {
     let is_bright = |count: f32| count >= around;
     let is_small = |count: f32| count < around;
@@ -92,6 +96,7 @@ fn holes(
         let mut hole = vec![[row, column]];
         let mut next = 0;
         let mut is_enclosed = true;
+        let mut brightest = 0.0_f32;
         while let Some([row, column]) = hole.get(next).copied() {
             for place in [
                 [row.wrapping_sub(1), column],
@@ -100,7 +105,9 @@ fn holes(
                 [row, column + 1],
             ] {
                 match counts.get(place) {
-                    Some(count) if valid[place] && is_bright(*count) => {}
+                    Some(count) if valid[place] && is_bright(*count) => {
+                        brightest = brightest.max(*count);
+                    }
                     Some(_) if valid[place] && hole.len() <= LARGEST => {
                         if seen.insert(place) {
                             hole.push(place);
@@ -116,7 +123,8 @@ fn holes(
         }
         let of_hole = hole.iter().map(|place| counts[*place]);
         let sum: f32 = of_hole.clone().sum();
-        if is_enclosed && hole.len() <= LARGEST && sum >= least * hole.len() as f32 {
+        let passes = brightest >= passed && sum >= least * hole.len() as f32;
+        if is_enclosed && hole.len() <= LARGEST && passes {
             // A zero of a wave is not so dark beside so much light.
             found += of_hole.filter(|count| *count < most).count();
         }
