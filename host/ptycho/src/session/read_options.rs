@@ -26,7 +26,6 @@ pub use prepare::{
     HotPixels, NegativeCounts, Saturation,
 };
 use serde::{Deserialize, Serialize};
-use warpstride_files::source::Follow;
 
 /// Largest factor on the object pixel of a coarse reconstruction.
 pub const MAX_COARSE: usize = 64;
@@ -234,15 +233,6 @@ impl ReadOptions {
 }
 
 impl ReadOptions {
-    /// The links to other files that a file may follow.
-    pub(crate) fn follow(&self) -> Follow {
-        if self.follow_links {
-            Follow::Anywhere
-        } else {
-            Follow::Inside
-        }
-    }
-
     /// Whether the positions are those of another file, or of a raster.
     pub(crate) fn has_other_positions(&self) -> bool {
         self.positions.is_some() || self.raster.is_some() || self.without_positions

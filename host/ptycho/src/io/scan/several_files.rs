@@ -16,7 +16,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use warpstride_core::system::Memory;
 use warpstride_core::text::{count, shortest};
-use warpstride_files::source::Source;
+use warpstride_files::source::{Follow, Source};
 use warpstride_files::{InputFile, IoError};
 
 /// The option that names the other files.
@@ -34,6 +34,17 @@ pub(super) struct ScanFiles {
     first: Source,
     others: Vec<Source>,
     order: Order,
+}
+
+impl ReadOptions {
+    /// The links to other files that a file may follow.
+    pub(super) fn follow(&self) -> Follow {
+        if self.follow_links {
+            Follow::Anywhere
+        } else {
+            Follow::Inside
+        }
+    }
 }
 
 /// Opens `path`, whose links lead as far as the options say.
