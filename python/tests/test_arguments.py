@@ -60,7 +60,7 @@ WHOLE = [
     (ws.sas.fit, FIT, "seed", 2),
     (points, {}, "radius_pd_n", 5),
 ]
-NONE = {"spokes", "samples", "starts", "population", "devices"}
+NONE = {"probe_modes", "spokes", "samples", "starts", "population", "devices"}
 """What may be omitted, and None is then as if it were."""
 
 
