@@ -5,7 +5,7 @@ use super::sentinels::is_among;
 /// Part of the points in the order of the input; at most a few 10⁵.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Block {
-    /// (point), an index of [`Names`].
+    /// (point), an index of `Names`.
     pub series: Vec<u32>,
     /// (point), nanoseconds since 1970, non-negative.
     pub times: Vec<i64>,
