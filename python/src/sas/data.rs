@@ -40,7 +40,7 @@ pub(super) enum Data<'py> {
 /// One point in so many may be invalid; of more, the data are refused.
 const POINTS_PER_INVALID: usize = 3;
 
-/// What makes the values of a column invalid, and what is expected.
+/// What makes the values of a column invalid, and which values are valid.
 type Condition<'a> = (&'static str, &'a [f64], fn(f64) -> bool, &'static str);
 
 /// The data without points that have invalid values, as readers of files leave them out, and
